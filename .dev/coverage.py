@@ -10,10 +10,10 @@ import sys
 # for the API.
 LEFT_OUT = ['shared/kernel/memory_queries.cc', 'shared/kernel/queries.cc']
 PROTOCOL = [
-    'worker/worker_core*.cc', 'worker/subject_run.cc', 'worker/task_runs.cc', 'worker/carry_out.cc',
+    'worker/worker_core*.cc', 'worker/leased_subject.cc', 'worker/dispatch_runs.cc', 'worker/command_executor.cc',
     'shared/kernel/*.cc', 'shared/workflow/*.cc', 'shared/journal/*.cc',
-    'shared/queue/message_driver.cc', 'shared/queue/relay_book.cc', 'coordinator/duty_core.cc', 'coordinator/duty_plan.cc',
-    'coordinator/loop_leases.cc', 'coordinator/duties.cc', 'coordinator/relay.cc', 'coordinator/schedules.cc', 'shared/schedule/due.cc',
+    'shared/queue/message_driver.cc', 'shared/queue/relay_book.cc', 'coordinator/job_core.cc', 'coordinator/job_plan.cc',
+    'coordinator/leader_leases.cc', 'coordinator/jobs.cc', 'coordinator/relay.cc', 'coordinator/schedules.cc', 'shared/schedule/due.cc',
 ]
 
 

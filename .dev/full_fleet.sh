@@ -96,8 +96,8 @@ full_story() {  # DIR RUNS
   full_check "every step is committed at most once" 0 "$(full_sql "select count(*) from (select from completed_steps group by workflow_id, step_id having count(*) > 1) x")"
   full_check "airun verify --all: $("$top/build/dev/bin/airun" verify --all -o json | tee "$dir/verify.json" | jq -r '"\([.checked[]] | add) checks, \(.violations | length) violations"')" \
     0 "$(jq -r '.violations | length' "$dir/verify.json")"
-  full_check "a killed or frozen worker's run was taken over" t "$(full_sql "select count(*) > 0 from lease_history where barren > 0")"
-  id=$(full_sql "select subject_id from lease_history where barren > 0 order by token desc limit 1")
+  full_check "a killed or frozen worker's run was taken over" t "$(full_sql "select count(*) > 0 from lease_history where takeovers_without_progress > 0")"
+  id=$(full_sql "select subject_id from lease_history where takeovers_without_progress > 0 order by token desc limit 1")
   trace=$("$top/build/dev/bin/airun" workflow status "$id" -o json | jq -r .trace_id)
   for ((spans = 0; spans < 100; ++spans)); do
     [ "$(curl --silent --noproxy '*' "$ACL_JAEGER_URL/api/traces/$trace" | jq '[.data[].spans[]] | length' 2>/dev/null || echo 0)" -lt 3 ] || break
@@ -108,7 +108,7 @@ full_story() {  # DIR RUNS
   IFS='|' read -r takeovers within median p99 longest limit <<<"$(full_sql "$(cat "$top/.dev/fleet/takeovers.sql")")"
   column -t -s '|' <<TABLE
 runs|steps|attempts|leases granted|taken over|messages dropped|claimed late|lag
-$runs|$(full_sql "select count(*) from completed_steps")|$(full_sql "select count(*) from step_attempts")|$(full_sql "select count(*) from lease_history")|$(full_sql "select count(*) from lease_history where barren > 0")|$(full_metric "$dir" acl_queue_messages_total 'outcome="dropped"')|$(full_metric "$dir" acl_queue_late_claims_total "")|$(full_metric "$dir" acl_queue_consumer_lag "")
+$runs|$(full_sql "select count(*) from completed_steps")|$(full_sql "select count(*) from step_attempts")|$(full_sql "select count(*) from lease_history")|$(full_sql "select count(*) from lease_history where takeovers_without_progress > 0")|$(full_metric "$dir" acl_queue_messages_total 'outcome="dropped"')|$(full_metric "$dir" acl_queue_late_claims_total "")|$(full_metric "$dir" acl_queue_consumer_lag "")
 TABLE
   echo
   column -t -s '|' <<TABLE

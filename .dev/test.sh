@@ -63,7 +63,7 @@ say_flaky() {
 
 # What CI runs under the sanitizers: what has most memory (asan) and most threads (tsan) of its own, among it the store's transactions and
 # whole workers over a real PostgreSQL. `./dev test asan` and `tsan` run all of unit, integration and sim.
-asan_core=(unit_base unit_journal unit_queue unit_spec unit_workflow unit_capability fuzz_tests sim_tests)
+asan_core=(unit_base unit_journal unit_queue unit_definition unit_workflow unit_capability fuzz_tests sim_tests)
 tsan_core=(unit_runtime unit_http unit_queue unit_telemetry integration_tests)
 
 sanitize() {  # PRESET BINARY...
@@ -73,7 +73,7 @@ sanitize() {  # PRESET BINARY...
 }
 
 # Known mistakes, each compiled into a build of its own and chosen by name; the simulator must notice every one (docs/contribute/mutants.md).
-quick_mutants='task_token_ignored|answers_forgotten|no_fence|stale_claim|no_task_compare|effect_without_key|no_ready_row_with_the_reap'
+quick_mutants='task_token_ignored|answers_forgotten|no_fence|stale_claim|no_dispatch_compare|effect_without_key|no_ready_row_with_the_reap'
 mutants() {  # quick | all
   local select='IsNoticed|MutantsBuild'
   [ "$1" = all ] || select="IsNoticed/($quick_mutants)"

@@ -11,14 +11,14 @@ namespace acl::cli {
 inline std::string ActorOf(Session* session, const std::string& given) {
   if (!given.empty()) return given;
   for (const char* variable : {"AIRUN_ACTOR", "USER"}) {
-    if (std::string name = session->world.environment(variable); !name.empty()) return name;
+    if (std::string name = session->environment.environment(variable); !name.empty()) return name;
   }
   return "airun";
 }
 
 // `given`, else AIRUN_PROJECT; empty: the default project.
 inline std::string ProjectNamed(Session* session, const std::string& given) {
-  return given.empty() ? session->world.environment("AIRUN_PROJECT") : given;
+  return given.empty() ? session->environment.environment("AIRUN_PROJECT") : given;
 }
 
 }  // namespace acl::cli

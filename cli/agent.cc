@@ -3,11 +3,11 @@
 
 #include "cli/actor.h"
 #include "cli/app.h"
+#include "cli/definition_file.h"
 #include "cli/follow.h"
 #include "cli/format.h"
 #include "cli/inputs.h"
 #include "cli/run_text.h"
-#include "cli/spec_file.h"
 #include "cli/upload.h"
 
 namespace acl::cli {
@@ -213,7 +213,7 @@ void SeeMoves(Session* session, const AgentOptions& options) {
       if (!(*page)["moves"].empty() || !options.follow) continue;
     }
     if (!options.follow) return;
-    session->world.sleep(kPause);
+    session->environment.sleep(kPause);
   }
 }
 

@@ -3,8 +3,8 @@
 #include <sstream>
 
 #include "shared/base/build_info.h"
+#include "shared/definition/suggest.h"
 #include "shared/journal/event.h"
-#include "shared/spec/suggest.h"
 
 namespace acl::cli {
 
@@ -132,8 +132,8 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
   return app;
 }
 
-int RunCli(const std::vector<std::string>& arguments, Surroundings surroundings) {
-  Session session(std::move(surroundings));
+int RunCli(const std::vector<std::string>& arguments, Environment environment) {
+  Session session(std::move(environment));
   auto app = MakeApp(&session);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back

@@ -8,7 +8,7 @@
 namespace acl::cli {
 
 // Runs one command line (without the program's name); returns the exit code.
-int RunCli(const std::vector<std::string>& arguments, Surroundings surroundings);
+int RunCli(const std::vector<std::string>& arguments, Environment environment);
 
 // Builds the tree; the callbacks hold `session`.
 std::unique_ptr<CLI::App> MakeApp(Session* session);

@@ -2,9 +2,9 @@
 #include "cli/approvals.h"
 
 #include "cli/app.h"
+#include "cli/definition_file.h"
 #include "cli/format.h"
 #include "cli/numbers.h"
-#include "cli/spec_file.h"
 
 namespace acl::cli {
 

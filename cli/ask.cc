@@ -6,10 +6,10 @@
 
 #include "cli/actor.h"
 #include "cli/app.h"
+#include "cli/definition_file.h"
 #include "cli/exchange_page.h"
 #include "cli/format.h"
 #include "cli/numbers.h"
-#include "cli/spec_file.h"
 
 namespace acl::cli {
 

@@ -10,19 +10,19 @@ namespace {
 void List(Session* session) {
   Json all = Json::array();
   Table table({"ID", "EFFECT", "RISK", "WHAT IT DOES"});
-  for (const CapabilitySpec* spec : session->Capabilities().All()) {
-    Json row = CapabilityToJson(*spec);
-    table.Add({spec->id, TextOf(row, "effect"), std::string(RiskName(spec->risk)), spec->summary});
+  for (const CapabilityDefinition* definition : session->Capabilities().All()) {
+    Json row = CapabilityToJson(*definition);
+    table.Add({definition->id, TextOf(row, "effect"), std::string(RiskName(definition->risk)), definition->summary});
     all.push_back(std::move(row));
   }
   if (session->json()) return session->PrintJson(all);
   session->Write(table.Text());
 }
 
-void PrintFields(Session* session, const std::string& title, const std::vector<FieldSpec>& fields, bool results) {
+void PrintFields(Session* session, const std::string& title, const std::vector<FieldDefinition>& fields, bool results) {
   if (fields.empty()) return;
   session->Print("\n" + title);
-  for (const FieldSpec& field : fields) {
+  for (const FieldDefinition& field : fields) {
     Shown line = "  " + session->Paint(Session::Colour::kBlue, field.name) + " " + field.type;
     if (field.required != results) line += results ? ", not always" : ", required";
     if (field.default_value) line += ", default " + DumpJson(*field.default_value);
@@ -33,22 +33,22 @@ void PrintFields(Session* session, const std::string& title, const std::vector<F
 }
 
 void Show(Session* session, const std::string& id) {
-  const CapabilitySpec* spec = session->Capabilities().Find(id);
-  if (!spec) {
+  const CapabilityDefinition* definition = session->Capabilities().Find(id);
+  if (!definition) {
     const std::string nearest = session->Capabilities().Nearest(id);
     return session->Fail(kExitNotFound,
                          "no capability is named '" + id + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
   }
-  const Json row = CapabilityToJson(*spec);
+  const Json row = CapabilityToJson(*definition);
   if (session->json()) return session->PrintJson(row);
-  session->Print(spec->id + " " + spec->version + ": " + spec->summary);
-  if (!spec->docs.empty()) session->Print(spec->docs);
-  session->Print("\neffect " + TextOf(row, "effect") + ", risk " + std::string(RiskName(spec->risk)) + ", timeout " +
-                 std::to_string(spec->default_timeout.count()) + " s" +
-                 (spec->honours_key ? ", its receiver honours the idempotency key" : "") +
-                 (spec->undo == UndoKind::kFiles ? ", undone by the engine" : ""));
-  PrintFields(session, "Parameters", spec->parameters, false);
-  PrintFields(session, "Results", spec->results, true);
+  session->Print(definition->id + " " + definition->version + ": " + definition->summary);
+  if (!definition->docs.empty()) session->Print(definition->docs);
+  session->Print("\neffect " + TextOf(row, "effect") + ", risk " + std::string(RiskName(definition->risk)) + ", timeout " +
+                 std::to_string(definition->default_timeout.count()) + " s" +
+                 (definition->honours_key ? ", its receiver honours the idempotency key" : "") +
+                 (definition->undo == UndoKind::kFiles ? ", undone by the engine" : ""));
+  PrintFields(session, "Parameters", definition->parameters, false);
+  PrintFields(session, "Results", definition->results, true);
 }
 
 }  // namespace

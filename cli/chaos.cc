@@ -27,7 +27,7 @@ struct ChaosOptions {
   bool yes = false, list = false;
 };
 
-std::filesystem::path Programs(Session* session) { return std::filesystem::path(session->world.executable).parent_path(); }
+std::filesystem::path Programs(Session* session) { return std::filesystem::path(session->environment.executable).parent_path(); }
 
 // PostgreSQL must be able to reach it, also when root runs us.
 Result<std::filesystem::path> NewFolder(const std::string& wanted) {
@@ -92,22 +92,22 @@ void Run(Session* session, const ChaosOptions& options) {
   run.kafka.control = options.kafka_control;
   if (!options.kafka_byway.empty()) {
     const auto colon = options.kafka_byway.find(':');
-    run.kafka.byway_told = std::uint16_t(std::atoi(options.kafka_byway.c_str()));
+    run.kafka.byway_advertised = std::uint16_t(std::atoi(options.kafka_byway.c_str()));
     run.kafka.byway_port =
         colon == std::string::npos ? std::uint16_t(0) : std::uint16_t(std::atoi(options.kafka_byway.c_str() + colon + 1));
-    if (run.kafka.byway_told == 0 || run.kafka.byway_port == 0)
+    if (run.kafka.byway_advertised == 0 || run.kafka.byway_port == 0)
       return session->Fail({Code::kInvalid, "--kafka-byway is two ports, as in 19093:19094: \"" + options.kafka_byway + "\""});
   }
   run.toxiproxy = options.toxiproxy;
   for (const char* name : {"ACL_S3_ENDPOINT", "ACL_S3_BUCKET", "ACL_S3_ACCESS_KEY", "ACL_S3_SECRET_KEY"}) {
-    if (const std::string value = session->world.environment(name); !value.empty()) run.objects[name] = value;
+    if (const std::string value = session->environment.environment(name); !value.empty()) run.objects[name] = value;
   }
   if (!options.against.empty()) {
     run.against = options.against;
     while (run.against.ends_with('/')) run.against.pop_back();
     run.database_url =
-        session->options.database_url.empty() ? session->world.environment("ACL_DATABASE_URL") : session->options.database_url;
-    run.api_key = session->world.environment("ACL_API_KEY");
+        session->options.database_url.empty() ? session->environment.environment("ACL_DATABASE_URL") : session->options.database_url;
+    run.api_key = session->environment.environment("ACL_API_KEY");
   }
   run.verify = [session](const std::string& conninfo) -> Result<verify::Report> {
     verify::VerifyOptions verify;

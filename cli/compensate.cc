@@ -1,11 +1,11 @@
 // airun workflow compensate: a compensation that could not succeed is tried once more, or given up.
 #include "cli/actor.h"
 #include "cli/app.h"
+#include "cli/definition_file.h"
 #include "cli/follow.h"
 #include "cli/format.h"
 #include "cli/inputs.h"
 #include "cli/run_text.h"
-#include "cli/spec_file.h"
 #include "shared/http/url.h"
 
 namespace acl::cli {

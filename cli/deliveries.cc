@@ -1,8 +1,8 @@
 // airun deliveries list, show, retry, discard
 #include "cli/app.h"
+#include "cli/definition_file.h"
 #include "cli/format.h"
 #include "cli/numbers.h"
-#include "cli/spec_file.h"
 
 namespace acl::cli {
 

@@ -97,7 +97,7 @@ class ChildProcesses {
 
 // True once it answers; false if a child ended or somebody asked to stop first.
 bool AwaitReady(Session* session, ChildProcesses* children, const std::string& server, std::string* ended) {
-  auto transport = session->world.connect(server);
+  auto transport = session->environment.connect(server);
   ApiRequest request;
   request.path = "/readyz";
   request.timeout = std::chrono::milliseconds(1'000);
@@ -115,7 +115,7 @@ void RunDev(Session* session, const DevOptions& options) {
     if (!migrated) return session->Fail(migrated.error());
     for (const std::string& file : migrated->applied_now) session->Note("applied " + file);
   }
-  const std::filesystem::path folder = std::filesystem::path(session->world.executable).parent_path();
+  const std::filesystem::path folder = std::filesystem::path(session->environment.executable).parent_path();
   const std::string api = "127.0.0.1:" + std::to_string(options.port), bell = "127.0.0.1:" + std::to_string(options.port + 1);
   const ServerSettings common = {{"ACL_DATABASE_URL", database}, {"ACL_DEV_MODE", "true"}};
   // As ./dev up has it, unless the environment says otherwise.

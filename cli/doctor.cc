@@ -26,7 +26,7 @@ class Doctor {
     if (Database()) Permissions();
     Objects();
     Coordinator();
-    if (session_->world.environment("ACL_QUEUE_DRIVER") == "kafka") Kafka();
+    if (session_->environment.environment("ACL_QUEUE_DRIVER") == "kafka") Kafka();
     Report();
   }
 

@@ -35,7 +35,7 @@ class Progress {
     }
     paused_ = paused;
     std::string line = TextOf(run, "status") + " " + TextOf(run, "steps_completed") + "/" + TextOf(run, "steps_total");
-    if (session_->world.err_is_terminal && line != std::exchange(shown_, line)) session_->Note(line);
+    if (session_->environment.err_is_terminal && line != std::exchange(shown_, line)) session_->Note(line);
   }
 
  private:
@@ -46,7 +46,7 @@ class Progress {
 
 // Whether an event can change what Progress shows, or is the end.
 bool IsNews(const Session& session, const std::string& type) {
-  return session.world.err_is_terminal || type == "end" || type.starts_with("workflow.") || type == "step.uncertain" ||
+  return session.environment.err_is_terminal || type == "end" || type.starts_with("workflow.") || type == "step.uncertain" ||
          type == "step.approval_requested";
 }
 
@@ -104,7 +104,7 @@ Result<Json> WaitForEnd(Session* session, const std::string& asked, milliseconds
       continue;
     }
     if (timeout.count() > 0) pause = std::clamp(timeout - waited, milliseconds(0), pause);
-    session->world.sleep(pause);
+    session->environment.sleep(pause);
     waited += pause;
     pause = std::min(kLongestPause, pause + pause / 2);
   }
@@ -140,7 +140,7 @@ Status FollowEvents(Session* session, const std::string& id, std::int64_t after_
       return run.error();
     }
     pause = got ? kFirstPause : std::min(kLongestPause, pause * 2);
-    session->world.sleep(pause);
+    session->environment.sleep(pause);
     away += pause;
   }
 }

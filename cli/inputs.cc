@@ -5,8 +5,8 @@
 
 #include "shared/base/read_file.h"
 #include "shared/base/utf8.h"
-#include "shared/spec/loader.h"
-#include "shared/spec/source_tree.h"
+#include "shared/definition/loader.h"
+#include "shared/definition/source_tree.h"
 
 namespace acl::cli {
 
@@ -33,18 +33,19 @@ std::optional<std::pair<std::string, std::string>> Split(const std::string& pair
 
 Result<std::string> ReadNamed(Session* session, const std::string& path, std::size_t most) {
   if (path != "-") return ReadFile(path, most);
-  if (session->world.in == nullptr || std::exchange(session->stdin_read, true))
+  if (session->environment.in == nullptr || std::exchange(session->stdin_read, true))
     return Error{Code::kInvalid, "stdin (-) can be named once only"};
   std::string text;
   char piece[65536];
-  while (session->world.in->read(piece, sizeof piece), session->world.in->gcount() > 0) {
-    text.append(piece, static_cast<std::size_t>(session->world.in->gcount()));
+  while (session->environment.in->read(piece, sizeof piece), session->environment.in->gcount() > 0) {
+    text.append(piece, static_cast<std::size_t>(session->environment.in->gcount()));
     if (text.size() > most) return Error{Code::kInvalid, "stdin gives more than " + std::to_string(most >> 20) + " MiB"};
   }
   return text;
 }
 
-Result<Json> ReadInputs(Session* session, const WorkflowSpec& spec, const std::string& file, const std::vector<std::string>& pairs) {
+Result<Json> ReadInputs(Session* session, const WorkflowDefinition& definition, const std::string& file,
+                        const std::vector<std::string>& pairs) {
   Json out = Json::object();
   if (!file.empty()) {
     auto from_file = ReadInputFile(session, file);
@@ -66,7 +67,7 @@ Result<Json> ReadInputs(Session* session, const WorkflowSpec& spec, const std::s
         return Error{Code::kInvalid, "-i " + name + ": " + text.substr(1) + " is no UTF-8 text; other files go into the run by --files"};
       text = std::move(*read);
     }
-    auto value = ReadInput(spec, name, text);
+    auto value = ReadInput(definition, name, text);
     if (!value) return value.error();
     out[name] = std::move(*value);
   }

@@ -2,7 +2,7 @@
 // A run's inputs as the command line gives them: NAME=VALUE, NAME=@FILE, and a file with many.
 
 #include "cli/session.h"
-#include "shared/spec/workflow_spec.h"
+#include "shared/definition/workflow_definition.h"
 
 namespace acl::cli {
 
@@ -14,7 +14,8 @@ Result<std::string> ReadNamed(Session* session, const std::string& path, std::si
 
 // `file` ("" for none): a map of inputs, YAML or JSON. `pairs` win over it; each NAME=VALUE is read as the declared type, VALUE @FILE is
 // the text of that file, @@x the text @x. kInvalid with the name of what does not fit.
-Result<Json> ReadInputs(Session* session, const WorkflowSpec& spec, const std::string& file, const std::vector<std::string>& pairs);
+Result<Json> ReadInputs(Session* session, const WorkflowDefinition& definition, const std::string& file,
+                        const std::vector<std::string>& pairs);
 
 // "NAME=VALUE" pairs as an object of strings; `option` for the message.
 Result<Json> ReadLabels(const std::vector<std::string>& pairs, const std::string& option = "--label");

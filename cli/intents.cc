@@ -1,8 +1,8 @@
 // airun intents: what language models proposed to do, and what people say of it (docs/guides/aegis.md).
 #include "cli/actor.h"
 #include "cli/app.h"
+#include "cli/definition_file.h"
 #include "cli/format.h"
-#include "cli/spec_file.h"
 
 namespace acl::cli {
 

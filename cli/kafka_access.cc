@@ -8,7 +8,7 @@ Result<KafkaAccess> ReachKafka(const Session& session, const kafka::FleetSetting
   const Settings defaults;
   const auto pick = [&](const std::string& flag, const char* variable, const std::string& otherwise) {
     if (!flag.empty()) return flag;
-    const std::string set = session.world.environment(variable);
+    const std::string set = session.environment.environment(variable);
     return set.empty() ? otherwise : set;
   };
   KafkaAccess access;

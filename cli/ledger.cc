@@ -1,9 +1,9 @@
 // airun ledger: facts that people stand for, and what asking may cost.
 #include "cli/actor.h"
 #include "cli/app.h"
+#include "cli/definition_file.h"
 #include "cli/format.h"
 #include "cli/numbers.h"
-#include "cli/spec_file.h"
 
 namespace acl::cli {
 

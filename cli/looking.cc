@@ -125,7 +125,7 @@ struct TopOptions {
 void ShowTop(Session* session, const TopOptions& options) {
   auto api = session->Api();
   if (!api) return session->Fail(api.error());
-  const bool again = !options.once && !session->json() && session->world.out_is_terminal;
+  const bool again = !options.once && !session->json() && session->environment.out_is_terminal;
   do {
     auto screen = ReadScreen(**api);
     if (!screen && !again) return session->Fail(screen.error());
@@ -142,7 +142,7 @@ void ShowTop(Session* session, const TopOptions& options) {
       PrintScreen(session, *screen);
     }
     session->Flush();
-    if (again) session->world.sleep(LengthOf(options.every));
+    if (again) session->environment.sleep(LengthOf(options.every));
   } while (again);
 }
 

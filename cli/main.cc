@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   char path[4096] = "";
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-  acl::cli::Surroundings surroundings{
+  acl::cli::Environment environment{
       std::cout,
       std::cerr,
       isatty(STDOUT_FILENO) == 1,
@@ -26,5 +26,5 @@ int main(int argc, char** argv) {
       length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string(argv[0]),
       &std::cin,
   };
-  return acl::cli::RunCli({argv + 1, argv + argc}, std::move(surroundings));
+  return acl::cli::RunCli({argv + 1, argv + argc}, std::move(environment));
 }

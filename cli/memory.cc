@@ -1,8 +1,8 @@
 // airun memory learn, search, revoke; airun learn: knowledge that lives outside (docs: memory).
 #include "cli/app.h"
+#include "cli/definition_file.h"
 #include "cli/format.h"
 #include "cli/project_words.h"
-#include "cli/spec_file.h"
 #include "shared/kinds/project/memory_operations.h"
 
 namespace acl::cli {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "shared/spec/duration.h"
+#include "shared/definition/duration.h"
 
 namespace acl::cli {
 

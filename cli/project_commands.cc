@@ -1,10 +1,10 @@
 // airun project, goal, task, checkpoint, next, work, doctor tasks: made from the table of operations.
 #include "cli/app.h"
+#include "cli/definition_file.h"
 #include "cli/format.h"
 #include "cli/project_files.h"
 #include "cli/project_text.h"
 #include "cli/project_words.h"
-#include "cli/spec_file.h"
 
 namespace acl::cli {
 

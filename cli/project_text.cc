@@ -37,7 +37,7 @@ Cell StatusCell(Session* session, const Json& one) {
 }
 
 // What keeps a task from being started, without what its status says already.
-std::string WhyNot(const Json& task) {
+std::string BlockedReason(const Json& task) {
   std::string waits, why;
   for (const Json& reason : ListOf(task, "reasons")) {
     const std::string code = TextOf(reason, "code");
@@ -143,7 +143,7 @@ void PrintTaskTable(Session* session, const Json& tasks, std::size_t most) {
     if (shown == most) break;
     ++shown;
     table.Add({TextOf(one, "task_id"), StatusCell(session, one), TextOf(one, "priority"), TextOf(one, "goal_id"),
-               Cut(TextOf(one, "title"), kTitle), HolderOf(one), Cut(WhyNot(one), kTitle)});
+               Cut(TextOf(one, "title"), kTitle), HolderOf(one), Cut(BlockedReason(one), kTitle)});
   }
   session->Write(table.Text());
 }
@@ -345,7 +345,7 @@ void PrintTaskTree(Session* session, const Json& tree) {
   for (const Json& goal : goals) {
     session->Print(TextOf(goal, "goal_id") + "  " + Cut(TextOf(goal, "text"), kTitle) + "  (" + TextOf(goal, "status") + ")");
     for (const Json& task : ListOf(goal, "tasks")) {
-      const std::string status = TextOf(task, "status"), holder = HolderOf(task), why = status == "done" ? "" : WhyNot(task);
+      const std::string status = TextOf(task, "status"), holder = HolderOf(task), why = status == "done" ? "" : BlockedReason(task);
       session->Print("  " + Shown(fmt::format("{:<6}", TextOf(task, "task_id"))) +
                      session->Paint(ColourOf(status), fmt::format("{:<8}", status)) + Cut(TextOf(task, "title"), kTitle) +
                      (holder.empty() ? "" : "  (" + holder + ")") + (why.empty() ? "" : "  " + why));

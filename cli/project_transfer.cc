@@ -27,11 +27,11 @@ void Export(Session* session, const std::string& project, const std::string& fil
 
 Result<std::string> ReadLines(Session* session, const std::string& file) {
   if (file != "-") return ReadFile(file, kMostImportBytes);
-  if (session->world.in == nullptr) return Error{Code::kInvalid, "there is nothing on stdin"};
+  if (session->environment.in == nullptr) return Error{Code::kInvalid, "there is nothing on stdin"};
   std::string lines;
   char piece[64 * 1024];
-  while (session->world.in->read(piece, sizeof piece) || session->world.in->gcount() > 0) {
-    lines.append(piece, std::size_t(session->world.in->gcount()));
+  while (session->environment.in->read(piece, sizeof piece) || session->environment.in->gcount() > 0) {
+    lines.append(piece, std::size_t(session->environment.in->gcount()));
     if (lines.size() > kMostImportBytes) return Error{Code::kInvalid, "stdin has more than " + std::to_string(kMostImportBytes) + " bytes"};
   }
   return lines;
@@ -39,7 +39,7 @@ Result<std::string> ReadLines(Session* session, const std::string& file) {
 
 void Import(Session* session, const std::string& file, const std::string& as, std::string actor) {
   for (const char* variable : {"AIRUN_ACTOR", "USER"}) {
-    if (actor.empty()) actor = session->world.environment(variable);
+    if (actor.empty()) actor = session->environment.environment(variable);
   }
   auto lines = ReadLines(session, file);
   if (!lines) return session->Fail(lines.error());

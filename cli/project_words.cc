@@ -79,15 +79,15 @@ const ProjectWords::Bound* ProjectWords::Find(const std::string& parameter) cons
 bool ProjectWords::Given(const std::string& parameter) const { return Find(parameter) != nullptr; }
 
 Result<std::string> ProjectWords::Project() const {
-  const std::string name = project_.empty() ? session_->world.environment("AIRUN_PROJECT") : project_;
+  const std::string name = project_.empty() ? session_->environment.environment("AIRUN_PROJECT") : project_;
   if (!name.empty()) return name;
   return Error{Code::kInvalid,
                "no project was named: --project NAME, or AIRUN_PROJECT=NAME for all commands (airun project list shows them)"};
 }
 
 Result<std::string> ProjectWords::Actor() const {
-  std::string name = actor_.empty() ? session_->world.environment("AIRUN_ACTOR") : actor_;
-  if (name.empty()) name = session_->world.environment("USER");
+  std::string name = actor_.empty() ? session_->environment.environment("AIRUN_ACTOR") : actor_;
+  if (name.empty()) name = session_->environment.environment("USER");
   if (!name.empty()) return name;
   return Error{Code::kInvalid, "nobody was named who asks: --as NAME, or AIRUN_ACTOR=NAME for all commands"};
 }

@@ -31,23 +31,23 @@ void Init(Session* session, const QueueOptions& options) {
   auto access = ReachKafka(*session, options.flags);
   if (!access) return session->Fail(access.error());
   const std::string in_sync = options.replication >= 3 ? "2" : "1";
-  std::vector<kafka::TopicSpec> specs;
+  std::vector<kafka::TopicDefinition> definitions;
   for (const std::string& topic : kafka::StepTopics(access->fleet.prefix, options.queues)) {
-    specs.push_back({topic,
-                     options.partitions,
-                     options.replication,
-                     {{"retention.ms", Hours(options.retention_hours)}, {"min.insync.replicas", in_sync}}});
+    definitions.push_back({topic,
+                           options.partitions,
+                           options.replication,
+                           {{"retention.ms", Hours(options.retention_hours)}, {"min.insync.replicas", in_sync}}});
   }
-  specs.push_back({kafka::DeadTopic(access->fleet.prefix),
-                   kDeadPartitions,
-                   options.replication,
-                   {{"retention.ms", Hours(options.dead_retention_hours)}, {"min.insync.replicas", in_sync}}});
-  auto made = kafka::CreateTopics(access->client, specs, kWithin);
+  definitions.push_back({kafka::DeadTopic(access->fleet.prefix),
+                         kDeadPartitions,
+                         options.replication,
+                         {{"retention.ms", Hours(options.dead_retention_hours)}, {"min.insync.replicas", in_sync}}});
+  auto made = kafka::CreateTopics(access->client, definitions, kWithin);
   if (!made) return session->Fail(made.error());
   Json all = Json::array();
-  for (std::size_t n = 0; n < specs.size(); ++n) {
-    all.push_back({{"topic", specs[n].name}, {"partitions", specs[n].partitions}, {"made", bool((*made)[n])}});
-    if (!session->json()) session->Print((((*made)[n]) ? "made     " : "is there ") + specs[n].name);
+  for (std::size_t n = 0; n < definitions.size(); ++n) {
+    all.push_back({{"topic", definitions[n].name}, {"partitions", definitions[n].partitions}, {"made", bool((*made)[n])}});
+    if (!session->json()) session->Print((((*made)[n]) ? "made     " : "is there ") + definitions[n].name);
   }
   if (session->json()) session->PrintJson(all);
 }
@@ -157,7 +157,7 @@ void AddQueueCommands(CLI::App* app, Session* session) {
   CLI::App* init =
       queue->add_subcommand("init", "make the topics of these queues, and the one of dead letters; what is there stays as it is");
   init->add_option("queues", options->queues, "queues")->capture_default_str();
-  init->add_option("--partitions", options->partitions, "of each topic: the most workers that share one queue and band")
+  init->add_option("--partitions", options->partitions, "of each topic: the most workers that share one queue and priority")
       ->check(WholeNumber(1, 10'000))
       ->capture_default_str();
   init->add_option("--replication", options->replication, "copies of each partition; 3 in production")

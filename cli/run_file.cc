@@ -11,8 +11,8 @@
 namespace acl::cli {
 
 void AddRunFileOptions(CLI::App* command, RunFileOptions* options) {
-  AddSpecFileOptions(command, options->spec);
-  command->add_flag("--lenient-templates", options->spec->lenient_templates, kLenientTemplatesHelp);
+  AddDefinitionFileOptions(command, options->definition);
+  command->add_flag("--lenient-templates", options->definition->lenient_templates, kLenientTemplatesHelp);
   command->add_option("--files", options->folders, "copy a folder into the run: DIR, or DIR=PREFIX")->allow_extra_args(false);
   command->add_flag("--wait", options->wait, "wait for the end; exit 0 only if it COMPLETED");
   command->add_option("--timeout", options->timeout, "with --wait: how long at most (90, 2m, 1h30m); exit 6 then, the run goes on")
@@ -20,7 +20,7 @@ void AddRunFileOptions(CLI::App* command, RunFileOptions* options) {
 }
 
 Result<Json> ReadRunFile(Session* session, const RunFileOptions& options) {
-  auto body = ReadSpecFile(session, *options.spec);
+  auto body = ReadDefinitionFile(session, *options.definition);
   if (!body || options.folders.empty()) return body;
   auto api = session->Api();
   if (!api) return api.error();
@@ -38,7 +38,7 @@ void SayRun(Session* session, const RunFileOptions& options, const Json& answer)
   if (!options.wait) {
     if (session->json()) return session->PrintJson(answer);
     session->Print(id);
-    if (session->world.out_is_terminal) session->Note("airun workflow status " + id + "   shows how it goes");
+    if (session->environment.out_is_terminal) session->Note("airun workflow status " + id + "   shows how it goes");
     return;
   }
   if (!session->json()) session->Print(id);

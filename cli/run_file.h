@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "cli/definition_file.h"
 #include "cli/session.h"
-#include "cli/spec_file.h"
 
 namespace acl::cli {
 
 struct RunFileOptions {
-  std::shared_ptr<SpecFileOptions> spec = std::make_shared<SpecFileOptions>();
+  std::shared_ptr<DefinitionFileOptions> definition = std::make_shared<DefinitionFileOptions>();
   std::vector<std::string> folders;
   bool wait = false;
   double timeout = 0;

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "cli/app.h"
+#include "cli/definition_file.h"
 #include "cli/format.h"
 #include "cli/numbers.h"
-#include "cli/spec_file.h"
 #include "shared/schedule/due.h"
 
 namespace acl::cli {
@@ -12,7 +12,7 @@ namespace acl::cli {
 namespace {
 
 struct ScheduleOptions {
-  std::shared_ptr<SpecFileOptions> spec = std::make_shared<SpecFileOptions>();
+  std::shared_ptr<DefinitionFileOptions> definition = std::make_shared<DefinitionFileOptions>();
   std::string name, cron, zone = "UTC", overlap = "skip", reason, after;
   std::int64_t catchup = schedule::kDefaultCatchup;
   int count = 10;
@@ -38,7 +38,7 @@ void PrintNext(Session* session, const Json& next, const std::string& zone) {
 void CreateSchedule(Session* session, const ScheduleOptions& options) {
   auto cron = schedule::ParseCron(options.cron);  // before the file is read: the shorter thing to mend
   if (!cron) return session->Fail(kExitUsage, "--cron: " + cron.message());
-  auto body = ReadSpecFile(session, *options.spec, "scheduled_time");
+  auto body = ReadDefinitionFile(session, *options.definition, "scheduled_time");
   if (!body) return session->Fail(body.error());
   Json more = {{"name", options.name},       {"cron", options.cron},     {"zone", options.zone},
                {"overlap", options.overlap}, {"paused", options.paused}, {"catchup_seconds", options.catchup}};
@@ -148,7 +148,7 @@ void AddScheduleCommands(CLI::App* app, Session* session) {
   group->require_subcommand(1);
   auto options = std::make_shared<ScheduleOptions>();
   CLI::App* create = group->add_subcommand("create", "make a schedule of a workflow file");
-  AddSpecFileOptions(create, options->spec);
+  AddDefinitionFileOptions(create, options->definition);
   create->add_option("--name", options->name, "its name: letters, digits, '-', '_' and '.'")->required();
   create->add_option("--cron", options->cron, "when: 5 fields, 6 with seconds first, or @daily and the like")->required();
   create->add_option("--zone", options->zone, "utc or an IANA name, whose clocks the expression means")->capture_default_str();

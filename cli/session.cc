@@ -28,30 +28,32 @@ void Session::Fail(int code, const Shown& message) {
   exit_code = code;
 }
 
-void Session::Note(const Shown& message) { world.err << message.bytes() << "\n"; }
-void Session::Progress(const Shown& line) { world.err << "\r" << line.bytes() << std::flush; }
-void Session::Print(const Shown& text) { world.out << text.bytes() << "\n"; }
-void Session::Write(const Shown& text) { world.out << text.bytes(); }
-void Session::PrintJson(const Json& value) { world.out << TerminalJson(value.dump(2, ' ', false, Json::error_handler_t::replace)) << "\n"; }
-void Session::PrintJsonLine(const Json& value) { world.out << TerminalJson(DumpJson(value)) << "\n"; }
-void Session::WriteBytes(const std::string& bytes) { world.out << (world.out_is_terminal ? TerminalText(bytes) : bytes); }
-void Session::Flush() { world.out.flush(); }
+void Session::Note(const Shown& message) { environment.err << message.bytes() << "\n"; }
+void Session::Progress(const Shown& line) { environment.err << "\r" << line.bytes() << std::flush; }
+void Session::Print(const Shown& text) { environment.out << text.bytes() << "\n"; }
+void Session::Write(const Shown& text) { environment.out << text.bytes(); }
+void Session::PrintJson(const Json& value) {
+  environment.out << TerminalJson(value.dump(2, ' ', false, Json::error_handler_t::replace)) << "\n";
+}
+void Session::PrintJsonLine(const Json& value) { environment.out << TerminalJson(DumpJson(value)) << "\n"; }
+void Session::WriteBytes(const std::string& bytes) { environment.out << (environment.out_is_terminal ? TerminalText(bytes) : bytes); }
+void Session::Flush() { environment.out.flush(); }
 
 void Session::ClearScreen() {
-  if (world.out_is_terminal) world.out << "\033[H\033[2J";
+  if (environment.out_is_terminal) environment.out << "\033[H\033[2J";
 }
 
 Shown Session::Paint(Colour colour, const std::string& text) const {
-  bool on = world.out_is_terminal && world.environment("TERM") != "dumb";
-  if (!world.environment("FORCE_COLOR").empty()) on = true;
-  if (options.no_color || !world.environment("NO_COLOR").empty() || json()) on = false;
+  bool on = environment.out_is_terminal && environment.environment("TERM") != "dumb";
+  if (!environment.environment("FORCE_COLOR").empty()) on = true;
+  if (options.no_color || !environment.environment("NO_COLOR").empty() || json()) on = false;
   static constexpr const char* kCodes[] = {"", "31", "32", "33", "34", "2"};
   return Shown(on ? kCodes[static_cast<int>(colour)] : "", text);
 }
 
 std::string Session::DatabaseUrl() const {
   if (!options.database_url.empty()) return options.database_url;
-  const std::string from_environment = world.environment("ACL_DATABASE_URL");
+  const std::string from_environment = environment.environment("ACL_DATABASE_URL");
   return from_environment.empty() ? Settings{}.database_url : from_environment;
 }
 
@@ -59,7 +61,7 @@ Result<std::shared_ptr<S3Store>> Session::Objects() {
   static const SystemClock clock;
   std::map<std::string, std::string> environment;
   for (const SettingInfo& setting : SettingsOf(Program::kCli)) {
-    const std::string value = setting.name.starts_with("s3_") ? world.environment(setting.environment) : "";
+    const std::string value = setting.name.starts_with("s3_") ? environment.environment(setting.environment) : "";
     if (!value.empty()) environment[setting.environment] = value;
   }
   auto parsed = ParseSettings(Program::kCli, {}, environment);
@@ -69,12 +71,12 @@ Result<std::shared_ptr<S3Store>> Session::Objects() {
 
 Result<ApiClient*> Session::Api() {
   if (api_) return api_.get();
-  std::string server = options.server.empty() ? world.environment("ACL_SERVER") : options.server;
+  std::string server = options.server.empty() ? environment.environment("ACL_SERVER") : options.server;
   if (server.empty()) server = Settings{}.server;
   while (server.ends_with('/')) server.pop_back();
   if (!server.starts_with("http://") && !server.starts_with("https://"))
     return Error{Code::kInvalid, "the server '" + server + "' is no URL; write http://HOST:PORT (--server or ACL_SERVER)"};
-  std::string key = world.environment("ACL_API_KEY");
+  std::string key = environment.environment("ACL_API_KEY");
   if (!options.api_key_file.empty()) {
     auto text = ReadFile(options.api_key_file, 64 << 10);
     if (!text) return Error{Code::kInvalid, "the API key file: " + text.message()};
@@ -83,9 +85,9 @@ Result<ApiClient*> Session::Api() {
     if (key.empty()) return Error{Code::kInvalid, "the API key file " + options.api_key_file + " holds no key in its first line"};
   }
   // Who calls airun within a trace says so in its environment, as OpenTelemetry's command line tools do.
-  std::string traceparent = world.environment("TRACEPARENT");
+  std::string traceparent = environment.environment("TRACEPARENT");
   if (!ParseTraceparent(traceparent)) traceparent.clear();
-  api_ = std::make_unique<ApiClient>(world.connect(server), server, key, traceparent);
+  api_ = std::make_unique<ApiClient>(environment.connect(server), server, key, traceparent);
   return api_.get();
 }
 

@@ -24,7 +24,7 @@ inline constexpr int kExitInvalidRun = 7;  // of `airun chaos`: the run proves n
 int ExitCodeOf(Code code);
 
 // The world a command sees; a test brings its own.
-struct Surroundings {
+struct Environment {
   std::ostream& out;
   std::ostream& err;
   bool out_is_terminal = false, err_is_terminal = false;
@@ -43,9 +43,9 @@ struct GlobalOptions {
 
 class Session {
  public:
-  explicit Session(Surroundings surroundings) : world(std::move(surroundings)) {}
+  explicit Session(Environment environment) : environment(std::move(environment)) {}
 
-  Surroundings world;
+  Environment environment;
   GlobalOptions options;
   int exit_code = kExitOk;
   bool stdin_read = false;  // it can be read once

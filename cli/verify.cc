@@ -70,7 +70,7 @@ void Verify(Session* session, const Wanted& wanted) {
   auto objects = session->Objects();
   if (!objects) return session->Fail(objects.error());
   options.objects = *objects;
-  const bool tell = session->world.err_is_terminal && !session->json();
+  const bool tell = session->environment.err_is_terminal && !session->json();
   if (tell) {
     options.on_progress = [session](const verify::Progress& p) {
       session->Progress(fmt::format("{} of {} subjects, {} events", p.subjects_done, p.subjects, p.events));

@@ -10,7 +10,7 @@ namespace acl::cli {
 
 namespace {
 
-constexpr std::size_t kMostErrorsTold = 3;
+constexpr std::size_t kMostErrorsShown = 3;
 
 const Json& ListOf(const Json& object, const char* key) {
   static const Json kNone = Json::array();
@@ -128,7 +128,7 @@ class Diagnosis {
 
   void Waiting(const std::string& on) {
     why_.what = "it waits" + (on.empty() ? std::string() : " for: " + on) + ", since " + Since();
-    if (on == "task") return Tasks();
+    if (on == "dispatch") return Dispatches();
     if (on == "uncertain") return Uncertain();
     if (on == "signal" || on == "approval") return Person(on);
     if (on == "child") return Child();
@@ -145,14 +145,14 @@ class Diagnosis {
     Do("airun workflow status " + id_);
   }
 
-  void Tasks() {
+  void Dispatches() {
     why_.wakes = "the end of a step on another queue";
-    for (const Json& task : ListOf(run_, "tasks")) {
-      const std::string step = TextOf(task, "step_id"), queue = TextOf(task, "queue");
-      if (TextOf(task, "state") == "started") {
-        Because("step " + step + " is run by " + TextOf(task, "holder") + " since " + ShortTime(TextOf(task, "started_at")));
-      } else if (TextOf(task, "state") == "queued") {
-        Because("step " + step + " waits for a worker since " + ShortTime(TextOf(task, "queued_at")));
+    for (const Json& dispatch : ListOf(run_, "dispatches")) {
+      const std::string step = TextOf(dispatch, "step_id"), queue = TextOf(dispatch, "queue");
+      if (TextOf(dispatch, "state") == "started") {
+        Because("step " + step + " is run by " + TextOf(dispatch, "holder") + " since " + ShortTime(TextOf(dispatch, "started_at")));
+      } else if (TextOf(dispatch, "state") == "queued") {
+        Because("step " + step + " waits for a worker since " + ShortTime(TextOf(dispatch, "queued_at")));
         Queued(queue);
       }
     }
@@ -212,7 +212,7 @@ class Diagnosis {
         if (!error.empty()) lines.push_back(fmt::format("step {}: {} (attempts: {})", name, Cut(error, 120), TextOf(step, "attempts")));
       }
     }
-    for (std::size_t i = lines.size() > kMostErrorsTold ? lines.size() - kMostErrorsTold : 0; i < lines.size(); ++i) Because(lines[i]);
+    for (std::size_t i = lines.size() > kMostErrorsShown ? lines.size() - kMostErrorsShown : 0; i < lines.size(); ++i) Because(lines[i]);
   }
 
   const Json &run_, &queues_, &workers_;

@@ -1,10 +1,10 @@
 // airun workflow cancel, pause, resume, signal, quarantine
 #include "cli/app.h"
 #include "cli/approvals.h"
+#include "cli/definition_file.h"
 #include "cli/format.h"
 #include "cli/inputs.h"
 #include "cli/run_text.h"
-#include "cli/spec_file.h"
 #include "shared/kernel/subject_part.h"
 
 namespace acl::cli {

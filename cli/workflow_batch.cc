@@ -1,12 +1,12 @@
 // airun workflow batch FILE LINES: many runs of one workflow, a line of inputs each.
 #include "cli/app.h"
+#include "cli/definition_file.h"
 #include "cli/follow.h"
 #include "cli/format.h"
 #include "cli/inputs.h"
 #include "cli/numbers.h"
 #include "cli/run_text.h"
-#include "cli/spec_file.h"
-#include "shared/spec/loader.h"
+#include "shared/definition/loader.h"
 
 namespace acl::cli {
 
@@ -17,7 +17,7 @@ constexpr std::size_t kMostLinesBytes = 256u << 20;
 constexpr std::size_t kRunsAtOnce = 1'000, kBytesAtOnce = 8u << 20;
 
 struct BatchOptions {
-  std::shared_ptr<SpecFileOptions> spec = std::make_shared<SpecFileOptions>();
+  std::shared_ptr<DefinitionFileOptions> definition = std::make_shared<DefinitionFileOptions>();
   std::string lines, idempotency_key;
   bool wait = false;
   double timeout = 0;
@@ -30,8 +30,8 @@ struct Line {
 };
 
 // Every line is checked before the first run is made; at most so many mistakes are told.
-Result<std::vector<Line>> ReadLines(const WorkflowSpec& spec, const std::string& text, const Json& common, const Json& labels) {
-  constexpr int kMostTold = 20;
+Result<std::vector<Line>> ReadLines(const WorkflowDefinition& definition, const std::string& text, const Json& common, const Json& labels) {
+  constexpr int kMostShown = 20;
   std::vector<Line> lines;
   std::string wrong;
   int mistakes = 0;
@@ -47,13 +47,13 @@ Result<std::vector<Line>> ReadLines(const WorkflowSpec& spec, const std::string&
     if (why.empty()) {
       Json all = common;
       all.update(*inputs);
-      if (Status checked = CheckRunInputs(spec, all); !checked) why = checked.message();
+      if (Status checked = CheckRunInputs(definition, all); !checked) why = checked.message();
       lines.push_back({number, {{"inputs", std::move(all)}}, "", ""});
       if (!labels.empty()) lines.back().run["labels"] = labels;
     }
-    if (!why.empty() && ++mistakes <= kMostTold) wrong += "\n  line " + std::to_string(number) + ": " + why;
+    if (!why.empty() && ++mistakes <= kMostShown) wrong += "\n  line " + std::to_string(number) + ": " + why;
   }
-  if (mistakes > kMostTold) wrong += "\n  and " + std::to_string(mistakes - kMostTold) + " more lines";
+  if (mistakes > kMostShown) wrong += "\n  and " + std::to_string(mistakes - kMostShown) + " more lines";
   if (mistakes > 0) return Error{Code::kInvalid, "no run was made:" + wrong};
   if (lines.empty()) return Error{Code::kInvalid, "there is no line with inputs; a run without inputs is the line {}"};
   return lines;
@@ -66,10 +66,10 @@ std::size_t EndOfRequest(const std::vector<Line>& lines, std::size_t from) {
   return to;
 }
 
-Status Send(Session* session, const Json& spec, const BatchOptions& options, std::vector<Line>& lines) {
+Status Send(Session* session, const Json& definition, const BatchOptions& options, std::vector<Line>& lines) {
   for (std::size_t from = 0, request = 0; from < lines.size(); ++request) {
     const std::size_t to = EndOfRequest(lines, from);
-    Json body = spec;
+    Json body = definition;
     body["runs"] = Json::array();
     for (std::size_t i = from; i < to; ++i) body["runs"].push_back(lines[i].run);
     const std::string key = options.idempotency_key.empty() ? "" : options.idempotency_key + "-" + std::to_string(request);
@@ -114,15 +114,15 @@ void AwaitAll(Session* session, const BatchOptions& options, std::vector<Line>& 
 }
 
 void Batch(Session* session, const BatchOptions& options) {
-  auto read = ReadSpecText(session, *options.spec);
+  auto read = ReadDefinitionText(session, *options.definition);
   if (!read) return session->Fail(read.error());
-  auto common = ReadInputs(session, read->spec, options.spec->inputs_file, options.spec->inputs);
-  auto labels = ReadLabels(options.spec->labels);
+  auto common = ReadInputs(session, read->definition, options.definition->inputs_file, options.definition->inputs);
+  auto labels = ReadLabels(options.definition->labels);
   if (!common) return session->Fail(common.error());
   if (!labels) return session->Fail(labels.error());
   auto text = ReadNamed(session, options.lines, kMostLinesBytes);
   if (!text) return session->Fail(text.error());
-  auto lines = ReadLines(read->spec, *text, *common, *labels);
+  auto lines = ReadLines(read->definition, *text, *common, *labels);
   if (!lines) return session->Fail(lines.error());
   const Status sent = Send(session, read->body, options, *lines);
   Json results = Json::array();
@@ -144,7 +144,7 @@ void AddWorkflowBatch(CLI::App* workflow, Session* session) {
   auto options = std::make_shared<BatchOptions>();
   CLI::App* command =
       workflow->add_subcommand("batch", "many runs of one workflow file, a line of inputs each; prints their ids in that order");
-  AddSpecFileOptions(command, options->spec);
+  AddDefinitionFileOptions(command, options->definition);
   command->add_option("lines", options->lines, "the runs: a JSON object of inputs a line, over those of -i and --inputs; - for stdin")
       ->required();
   command->add_option("--idempotency-key", options->idempotency_key, "the same key and lines again give the same runs, no further ones");

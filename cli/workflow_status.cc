@@ -24,19 +24,19 @@ void PrintState(Session* session, const Json& run) {
     PrintField(session, "suspect", deaths + " workers in a row died with it and no step completed: it is granted with care until one does");
 }
 
-// What a run waits for elsewhere: a line a task that has not ended.
-void PrintTasks(Session* session, const Json& run) {
-  for (const Json& task : run.value("tasks", Json::array())) {
-    const std::string state = TextOf(task, "state");
+// What a run waits for elsewhere: a line a dispatch that has not ended.
+void PrintDispatches(Session* session, const Json& run) {
+  for (const Json& dispatch : run.value("dispatches", Json::array())) {
+    const std::string state = TextOf(dispatch, "state");
     if (state != "queued" && state != "started") continue;
-    std::string text = "step " + TextOf(task, "step_id") + " on queue " + TextOf(task, "queue");
+    std::string text = "step " + TextOf(dispatch, "step_id") + " on queue " + TextOf(dispatch, "queue");
     if (state == "started") {
-      text += ", run by " + TextOf(task, "holder") + " since " + ShortTime(TextOf(task, "started_at"));
+      text += ", run by " + TextOf(dispatch, "holder") + " since " + ShortTime(TextOf(dispatch, "started_at"));
     } else {
-      text += ", waiting for a worker since " + ShortTime(TextOf(task, "queued_at"));
+      text += ", waiting for a worker since " + ShortTime(TextOf(dispatch, "queued_at"));
     }
-    if (task.value("cancel_requested", false)) text += ", asked to stop";
-    PrintField(session, "task", text);
+    if (dispatch.value("cancel_requested", false)) text += ", asked to stop";
+    PrintField(session, "dispatch", text);
   }
 }
 
@@ -155,7 +155,7 @@ void PrintRun(Session* session, const Json& run) {
   PrintField(session, "goes on as", TextOf(run, "continued_as"));
   PrintField(session, "status", PaintedRunWord(*session, run) + (reason.empty() ? "" : " (" + reason + ")"));
   PrintState(session, run);
-  PrintTasks(session, run);
+  PrintDispatches(session, run);
   PrintWaits(session, run);
   PrintField(session, "token", TextOf(run, "fencing_token"));
   PrintField(session, "journal", TextOf(run, "head_seq") + " events");

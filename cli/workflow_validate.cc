@@ -1,8 +1,8 @@
 // airun workflow validate FILE...: local, no server.
 #include "cli/app.h"
+#include "cli/definition_file.h"
 #include "cli/inputs.h"
-#include "cli/spec_file.h"
-#include "shared/spec/loader.h"
+#include "shared/definition/loader.h"
 
 namespace acl::cli {
 
@@ -23,24 +23,24 @@ Json FindingJson(const std::string& file, const Finding& finding) {
 }
 
 // The steps in plan order; each with the steps it waits for.
-Json OrderJson(const WorkflowSpec& spec) {
+Json OrderJson(const WorkflowDefinition& definition) {
   Json out = Json::array();
-  const auto waits = EffectiveDependencies(spec);
-  for (int index : PlanOrder(spec)) {
-    const StepSpec& step = spec.steps[static_cast<std::size_t>(index)];
+  const auto waits = EffectiveDependencies(definition);
+  for (int index : PlanOrder(definition)) {
+    const StepDefinition& step = definition.steps[static_cast<std::size_t>(index)];
     if (IsPlainBody(step)) continue;
-    const StepSpec* call = &step;  // of a FOREACH that names it itself, its body's
-    if (step.foreach && step.foreach->plain) call = &spec.steps[static_cast<std::size_t>(index) + 1];
+    const StepDefinition* call = &step;  // of a FOREACH that names it itself, its body's
+    if (step.foreach && step.foreach->plain) call = &definition.steps[static_cast<std::size_t>(index) + 1];
     int depth = 0;
-    for (int at = step.parent; at >= 0; at = spec.steps[static_cast<std::size_t>(at)].parent) ++depth;
+    for (int at = step.parent; at >= 0; at = definition.steps[static_cast<std::size_t>(at)].parent) ++depth;
     Json after = Json::array();
-    for (int on : waits[static_cast<std::size_t>(index)]) after.push_back(spec.steps[static_cast<std::size_t>(on)].name);
+    for (int on : waits[static_cast<std::size_t>(index)]) after.push_back(definition.steps[static_cast<std::size_t>(on)].name);
     out.push_back({{"name", step.name},
                    {"type", std::string(StepTypeName(step.type))},
                    {"capability", call->capability},
                    {"depth", depth},
                    {"after", std::move(after)}});
-    if (step.parent >= 0) out.back()["in"] = spec.steps[static_cast<std::size_t>(step.parent)].name;
+    if (step.parent >= 0) out.back()["in"] = definition.steps[static_cast<std::size_t>(step.parent)].name;
     if (!step.when.empty()) out.back()["when"] = step.when;
   }
   return out;
@@ -64,7 +64,7 @@ void RunValidate(Session* session, const ValidateOptions& options) {
   Json results = Json::array();
   for (const std::string& named : options.files) {
     const std::string file = named == "-" ? "stdin" : named;
-    auto text = ReadNamed(session, named, kMostSpecBytes);
+    auto text = ReadNamed(session, named, kMostDefinitionBytes);
     if (!text) {
       session->Fail(text.error());
       results.push_back({{"file", file},
@@ -83,7 +83,7 @@ void RunValidate(Session* session, const ValidateOptions& options) {
     if (!loaded.ok() && session->exit_code == kExitOk) session->exit_code = kExitFailure;
     Json result = {{"file", file}, {"valid", loaded.ok()}, {"findings", Json::array()}};
     for (const Finding& finding : loaded.findings) result["findings"].push_back(FindingJson(file, finding));
-    if (loaded.ok()) result["order"] = OrderJson(*loaded.spec);
+    if (loaded.ok()) result["order"] = OrderJson(*loaded.definition);
     if (!session->json()) {
       // The findings are what was asked for: data.
       for (const Finding& finding : loaded.findings)

@@ -19,7 +19,7 @@ std::optional<LivingCoordinator> AnnouncedAs(const Settings& settings, const Hos
 
 class Announcer final : public Service {
  public:
-  Announcer(CoordinatorStore& store, SessionId session, LivingCoordinator what,
+  Announcer(CoordinatorStore& store, WorkerSessionId session, LivingCoordinator what,
             std::chrono::milliseconds period = std::chrono::milliseconds(10'000))
       : store_(store), session_(session), what_(std::move(what)), period_(period) {}
   ~Announcer() override { Stop(); }
@@ -29,7 +29,7 @@ class Announcer final : public Service {
 
  private:
   CoordinatorStore& store_;
-  const SessionId session_;
+  const WorkerSessionId session_;
   const LivingCoordinator what_;
   const std::chrono::milliseconds period_;
   bool announced_ = false;  // the thread's

@@ -12,10 +12,10 @@
 #include "coordinator/api_keys.h"
 #include "coordinator/ask/ask_desk.h"
 #include "coordinator/ask/sight_tools.h"
-#include "coordinator/duty.h"
-#include "coordinator/duty_plan.h"
+#include "coordinator/background_job.h"
+#include "coordinator/definition_cache.h"
 #include "coordinator/end_watch.h"
-#include "coordinator/known_specs.h"
+#include "coordinator/job_plan.h"
 #include "coordinator/projects/store_desk.h"
 #include "coordinator/projects/transfer.h"
 #include "coordinator/queue_watch.h"
@@ -60,8 +60,8 @@ std::vector<std::string> AllowedHosts(const Settings& settings) {
 
 }  // namespace
 
-struct App::Parts {
-  Parts(const Settings& s, Backend b)
+struct App::Impl {
+  Impl(const Settings& s, Backend b)
       : settings(s),
         backend(std::move(b)),
         ids(clock, random),
@@ -94,13 +94,13 @@ struct App::Parts {
   std::shared_ptr<const CapabilityRegistry> capabilities;
   std::shared_ptr<const SubjectKind> workflow_kind, agent_kind;
   std::shared_ptr<const CommandKind> project_kind, ask_kind, ledger_kind;
-  KnownContents contents;
-  KnownSpecs specs{*capabilities};
+  BlobPresenceCache contents;
+  LoadedDefinitionCache definitions{*capabilities};
   RunCreator creator{*backend.store,
                      [this](const std::string& queue) { RingWork(queue); },
                      MakeGrants(),
-                     {.crowd = [this] { return ends.crowd(); },
-                      .told = [this](const std::vector<StepMessage>& rows) { return TellRelays(rows); },
+                     {.load = [this] { return ends.load(); },
+                      .hinted = [this](const std::vector<StepMessage>& rows) { return TellRelays(rows); },
                       .created = metrics.counter(names::kRunsCreated)}};
   EndWatch ends{*backend.queries, clock};
   std::unique_ptr<StoreDesk> desk =
@@ -127,17 +127,17 @@ struct App::Parts {
   std::unique_ptr<DoorbellServer> doorbell;
   std::unique_ptr<Announcer> announcer;
   std::unique_ptr<HttpServer> server;
-  std::unique_ptr<LoopLeases> leases;
+  std::unique_ptr<LeaderLeases> leases;
   std::unique_ptr<kafka::RelaySender> sender;  // queue_driver kafka
   std::unique_ptr<kafka::Producer> events;     // the same, for CloudEvents
   std::unique_ptr<WebhookSender> webhooks;
   std::unique_ptr<KafkaSender> cloud_events;
   std::unique_ptr<Deliveries> deliveries;
-  std::vector<std::unique_ptr<Duty>> duties;
-  Duty* schedules = nullptr;  // of `duties`: looks at once when a schedule is new or changed here
-  Duty* projects = nullptr;   // of `duties`: looks when something was posted to one
-  std::vector<Duty*> relays;  // of `duties`; made before anything rings
-  RowsTold rows_told;         // empty: nothing is relayed
+  std::vector<std::unique_ptr<BackgroundJob>> jobs;
+  BackgroundJob* schedules = nullptr;  // of `jobs`: looks at once when a schedule is new or changed here
+  BackgroundJob* projects = nullptr;   // of `jobs`: looks when something was posted to one
+  std::vector<BackgroundJob*> relays;  // of `jobs`; made before anything rings
+  ReadyHints ready_hints;              // empty: nothing is relayed
   std::mutex lifecycle;
   bool started = false;
 
@@ -172,7 +172,7 @@ struct App::Parts {
   Bell MakeBell() {
     Bell bell;
     bell.work = [this](const std::string& queue) { RingWork(queue); };
-    bell.subject = [this](const SessionId& holder, const SubjectId& subject) { doorbell->RingSubject(holder, subject); };
+    bell.subject = [this](const WorkerSessionId& holder, const SubjectId& subject) { doorbell->RingSubject(holder, subject); };
     return bell;
   }
 
@@ -184,7 +184,7 @@ struct App::Parts {
                          ids,
                          feed,
                          contents,
-                         specs,
+                         definitions,
                          creator,
                          ends,
                          *backend.schedules,
@@ -211,9 +211,9 @@ struct App::Parts {
   // The doorbell is there before any request is.
   RunCreator::Grants MakeGrants() {
     return {[this](const CreateItem& item) { return doorbell->room().Take(item); },
-            [this](const SessionId& session) { doorbell->room().PutBack(session); },
-            [this](const SessionId& session) { doorbell->room().Dead(session); },
-            [this](const SessionId& session, std::vector<SubjectId> granted) { doorbell->RingGranted(session, std::move(granted)); }};
+            [this](const WorkerSessionId& session) { doorbell->room().PutBack(session); },
+            [this](const WorkerSessionId& session) { doorbell->room().Dead(session); },
+            [this](const WorkerSessionId& session, std::vector<SubjectId> granted) { doorbell->RingGranted(session, std::move(granted)); }};
   }
 
   // Whoever follows the run or waits for its end looks now.
@@ -229,12 +229,12 @@ struct App::Parts {
     }
     doorbell->RingWork(queue, look);
     WakeRelays();
-    if (!std::all_of(relays.begin(), relays.end(), [](const Duty* relay) { return relay->held(); })) doorbell->PassOn({});
+    if (!std::all_of(relays.begin(), relays.end(), [](const BackgroundJob* relay) { return relay->held(); })) doorbell->PassOn({});
   }
-  // These became ready: the relays are told, wherever they are, and who hears of nothing by messages is rung. False: not done.
+  // These became ready: the relays are told, wherever they are, and who hears of nothing by messages is notified. False: not done.
   bool TellRelays(const std::vector<StepMessage>& rows) {
-    if (!rows_told) return false;
-    Told told = rows_told(rows);
+    if (!ready_hints) return false;
+    Hinted told = ready_hints(rows);
     if (!told.all) return false;
     if (!told.others.empty()) doorbell->PassOn(std::move(told.others));
     RingWhoLooks(rows);
@@ -242,17 +242,17 @@ struct App::Parts {
   }
   // A worker says so, to every coordinator.
   void HeardReady(const std::vector<StepMessage>& rows) {
-    if (!rows_told) return;
-    if (!rows_told(rows).all) WakeRelays();
+    if (!ready_hints) return;
+    if (!ready_hints(rows).all) WakeRelays();
     RingWhoLooks(rows);
   }
   void RingWhoLooks(const std::vector<StepMessage>& rows) {
     std::set<std::string> queues;
     for (const StepMessage& row : rows) queues.insert(row.key.queue);
-    for (const std::string& queue : queues) doorbell->RingTold(queue);
+    for (const std::string& queue : queues) doorbell->RingHinted(queue);
   }
   void WakeRelays() {
-    const auto first = std::find_if(relays.begin(), relays.end(), [](const Duty* relay) { return relay->held(); });
+    const auto first = std::find_if(relays.begin(), relays.end(), [](const BackgroundJob* relay) { return relay->held(); });
     if (first != relays.end()) (*first)->Wake();  // it looks for all that are held
   }
 
@@ -291,28 +291,28 @@ struct App::Parts {
     if (!setup) return setup.error();
     LooksAround look;
     if (*setup) {
-      sight = std::make_unique<SightTools>(SightTools::Parts{*backend.queries, backend.coordinators.get(), clock, ids},
+      sight = std::make_unique<SightTools>(SightTools::Dependencies{*backend.queries, backend.coordinators.get(), clock, ids},
                                            SightTools::Options{.disks = settings.aegis_disks, .index_folder = settings.aegis_index_folder});
       look = [this](const aegis::Kernel& kernel) { return sight->Look(kernel, clock.Steady() + kSightWithin); };
     }
-    ask_desk = std::make_unique<AskDesk>(AskDesk::Parts{*backend.store, *backend.queries, *backend.ask_rows, *ask_kind, *ledger_kind,
-                                                        desk.get(), ids, clock, random, std::move(look), &ask_telemetry},
+    ask_desk = std::make_unique<AskDesk>(AskDesk::Dependencies{*backend.store, *backend.queries, *backend.ask_rows, *ask_kind, *ledger_kind,
+                                                               desk.get(), ids, clock, random, std::move(look), &ask_telemetry},
                                          std::move(*setup));
     return {};
   }
 
-  void MakeDuties() {
+  void MakeJobs() {
     const auto ring = [this](const std::string& queue) { RingWork(queue); };
     const auto look = [this](const std::string& queue) { RingWork(queue, true); };
-    const TurnContext context{
+    const JobContext context{
         *backend.store, *backend.queries, clock, metrics, ring, look, [this](const SubjectId& subject) { NoteEnd(subject); }};
     const ScheduleContext firing{*backend.schedules,
                                  {*backend.store, *capabilities, *workflow_kind, ids, metrics.counter(names::kRunsCreated)},
                                  metrics,
                                  MakeBell()};
-    DutyPlan plan{settings.timers,        settings.reap,
-                  settings.ready_poll,    {settings.session_retention, settings.request_key_retention},
-                  settings.content_grace, settings.journal_retention};
+    JobPlan plan{settings.timers,        settings.reap,
+                 settings.ready_poll,    {settings.session_retention, settings.request_key_retention},
+                 settings.content_grace, settings.journal_retention};
     plan.deliveries = deliveries.get();
     if (desk) plan.projects = &desk->commands();
     if (ask_desk) plan.asks = &ask_desk->asks(), plan.ledgers = &ask_desk->ledgers();
@@ -321,19 +321,19 @@ struct App::Parts {
         return sender->Send(message, times, alone, std::move(done));
       };
     }
-    auto [planned, told] = PlanDuties(context, firing, plan);
-    rows_told = std::move(told);
+    auto [planned, told] = PlanJobs(context, firing, plan);
+    ready_hints = std::move(told);
     // The session is of the loop leases only: a coordinator claims no subjects.
-    LoopLeases::Options held{settings.loop_ttl, ids.New<SessionId>(), {}};
-    for (const PlannedDuty& one : planned) held.names.push_back(one.name);
-    leases = std::make_unique<LoopLeases>(std::move(held), *backend.store, clock);
-    for (PlannedDuty& one : planned) {
-      const bool is_relay = IsRelay(one), is_schedules = one.name == kSchedulesDuty, is_projects = one.name == kProjectsDuty;
-      Duty::Options options{std::move(one.name), std::move(one.turn), std::move(one.on_lost)};
-      duties.push_back(std::make_unique<Duty>(std::move(options), *leases, database, clock, &metrics));
-      if (is_schedules) schedules = duties.back().get();
-      if (is_projects) projects = duties.back().get();
-      if (is_relay) relays.push_back(duties.back().get());
+    LeaderLeases::Options held{settings.leader_ttl, ids.New<WorkerSessionId>(), {}};
+    for (const PlannedJob& one : planned) held.names.push_back(one.name);
+    leases = std::make_unique<LeaderLeases>(std::move(held), *backend.store, clock);
+    for (PlannedJob& one : planned) {
+      const bool is_relay = IsRelay(one), is_schedules = one.name == kSchedulesJob, is_projects = one.name == kProjectsJob;
+      BackgroundJob::Options options{std::move(one.name), std::move(one.tick), std::move(one.on_lost)};
+      jobs.push_back(std::make_unique<BackgroundJob>(std::move(options), *leases, database, clock, &metrics));
+      if (is_schedules) schedules = jobs.back().get();
+      if (is_projects) projects = jobs.back().get();
+      if (is_relay) relays.push_back(jobs.back().get());
     }
   }
 
@@ -374,7 +374,7 @@ struct App::Parts {
     ::gethostname(host, sizeof host - 1);
     const auto what = AnnouncedAs(settings, doorbell->address(), host);
     if (!what || !backend.coordinators) return {};
-    announcer = std::make_unique<Announcer>(*backend.coordinators, ids.New<SessionId>(), *what);
+    announcer = std::make_unique<Announcer>(*backend.coordinators, ids.New<WorkerSessionId>(), *what);
     return announcer->Start();
   }
 
@@ -382,9 +382,9 @@ struct App::Parts {
     draining = true;
     if (announcer) announcer->Stop();
     if (ask_desk) ask_desk->StopCalls();
-    // All at once: while one ends its turn, the others would renew the leases of them all.
-    for (auto& duty : duties) duty->BeginToStop();
-    for (auto& duty : duties) duty->Stop();
+    // All at once: while one ends its tick, the others would renew the leases of them all.
+    for (auto& job : jobs) job->BeginToStop();
+    for (auto& job : jobs) job->Stop();
     if (sender) sender->Stop();
     if (events) events->Stop();
     feed.Stop();  // streams end and whoever waits is answered, so that the server can
@@ -399,11 +399,11 @@ struct App::Parts {
   }
 };
 
-App::App(const Settings& settings, Backend backend) : parts_(std::make_unique<Parts>(settings, std::move(backend))) {}
+App::App(const Settings& settings, Backend backend) : impl_(std::make_unique<Impl>(settings, std::move(backend))) {}
 App::~App() { Stop(); }
 
 Status App::Start() {
-  Parts& parts = *parts_;
+  Impl& parts = *impl_;
   std::lock_guard lock(parts.lifecycle);
   ACL_CHECK(!parts.started, "started twice");
   if (!parts.backend.sound) return parts.backend.sound;
@@ -429,7 +429,7 @@ Status App::Start() {
     parts.StopAll();
     return status;
   }
-  parts.MakeDuties();
+  parts.MakeJobs();
   if (auto status = parts.creator.Start(); !status) return status;
   if (auto status = parts.ends.Start(); !status) return status;
   if (auto status = parts.StartListening(); !status) {
@@ -442,8 +442,8 @@ Status App::Start() {
   }
   if (auto status = parts.feed.Start(); !status) return status;
   if (auto status = parts.StartAnnouncer(); !status) return status;
-  for (auto& duty : parts.duties) {
-    if (auto status = duty->Start(); !status) return status;
+  for (auto& job : parts.jobs) {
+    if (auto status = job->Start(); !status) return status;
   }
   parts.log.Info("listening", {{"api", address().ToString()}, {"doorbell", doorbell_address().ToString()}, {"api_keys", parts.needs_key}});
   if (!parts.settings.listen.is_loopback()) {
@@ -458,12 +458,12 @@ Status App::Start() {
 }
 
 void App::Stop() {
-  std::lock_guard lock(parts_->lifecycle);
-  if (parts_->started) parts_->StopAll();
+  std::lock_guard lock(impl_->lifecycle);
+  if (impl_->started) impl_->StopAll();
 }
 
-HostPort App::address() const { return parts_->server->address(); }
-HostPort App::doorbell_address() const { return parts_->doorbell->address(); }
-Metrics& App::metrics() { return parts_->metrics; }
+HostPort App::address() const { return impl_->server->address(); }
+HostPort App::doorbell_address() const { return impl_->doorbell->address(); }
+Metrics& App::metrics() { return impl_->metrics; }
 
 }  // namespace acl::coordinator

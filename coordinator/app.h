@@ -1,6 +1,6 @@
 #pragma once
 // One coordinator: wires its objects, starts and stops them in order. Everything it does, another one may do at the same time: the API
-// keeps nothing, and each duty is held under a lease (duty.h).
+// keeps nothing, and each job is held under a lease (background_job.h).
 
 #include <memory>
 
@@ -18,7 +18,7 @@ class App final : public Service {
   // Returns once it listens: the database may be away, then /readyz says so and the API answers 503. kUnavailable: a port is taken,
   // the message names it and the setting. kInvalid: settings that do not go together.
   Status Start() override;
-  // /readyz says 503 from here on; running requests are answered, duties given up.
+  // /readyz says 503 from here on; running requests are answered, jobs given up.
   void Stop() override;
 
   HostPort address() const;  // of the API, with the port in force
@@ -26,8 +26,8 @@ class App final : public Service {
   Metrics& metrics();
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace acl::coordinator

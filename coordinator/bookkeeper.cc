@@ -20,9 +20,9 @@ constexpr milliseconds kSessionTtl{30'000}, kPause{100};
 
 class Bookkeeper {
  public:
-  Bookkeeper(const TurnContext& context, const SubjectKind& kind, milliseconds period) : context_(context), kind_(kind), period_(period) {}
+  Bookkeeper(const JobContext& context, const SubjectKind& kind, milliseconds period) : context_(context), kind_(kind), period_(period) {}
 
-  Result<milliseconds> Turn() {
+  Result<milliseconds> Tick() {
     auto queues = UnservedQueues();
     if (!queues) return queues.error();
     if (queues->empty()) return period_;
@@ -64,7 +64,7 @@ class Bookkeeper {
   }
 
   // How many were.
-  Result<int> DecideAll(const std::vector<Undecided>& found, const SessionId& session) {
+  Result<int> DecideAll(const std::vector<Undecided>& found, const WorkerSessionId& session) {
     ClaimRequest request;
     request.session = session;
     request.kinds = {std::string(kind_.Name())};
@@ -90,7 +90,7 @@ class Bookkeeper {
       if (outcomes->at(n).kind == CommitOutcome::Kind::kCommitted) {
         decided += items[n].events.empty() ? 0 : 1;
         Tell(items[n]);
-      } else if (Status given = context_.store.GiveBack(items[n].subject, session, items[n].token); !given) {
+      } else if (Status given = context_.store.ReleaseLease(items[n].subject, session, items[n].token); !given) {
         return given.error();
       }
     }
@@ -98,7 +98,7 @@ class Bookkeeper {
   }
 
   // Nothing: it was put into quarantine.
-  Result<std::optional<CommitItem>> Decide(const Claimed& claimed, const SessionId& session, bool out_of_time) {
+  Result<std::optional<CommitItem>> Decide(const Claimed& claimed, const WorkerSessionId& session, bool out_of_time) {
     auto restored = Restore(claimed.subject, claimed.snapshot, claimed.events, ReaderOf(context_.store, claimed.snapshot, claimed.events));
     Status sound =
         restored ? MatchesHead(*restored, claimed.head.seq, claimed.head.chain, claimed.head.state_root) : Status(restored.error());
@@ -115,7 +115,7 @@ class Bookkeeper {
     return std::optional(std::move(*item));
   }
 
-  Result<std::optional<CommitItem>> Quarantine(const Claimed& claimed, const SessionId& session, const std::string& reason,
+  Result<std::optional<CommitItem>> Quarantine(const Claimed& claimed, const WorkerSessionId& session, const std::string& reason,
                                                const std::string& detail) {
     log_.Error("quarantined; `airun workflow quarantine inspect` says more", {{"run_id", claimed.subject}, {"reason", reason}});
     if (Status put = context_.store.Quarantine(claimed.subject, session, claimed.token, reason, detail); !put) return put.error();
@@ -134,7 +134,7 @@ class Bookkeeper {
     context_.metrics.counter(names::kRunsEnded, {{"ending", std::string(EndingOf(listing))}}).Add();
   }
 
-  const TurnContext context_;
+  const JobContext context_;
   const SubjectKind& kind_;
   const milliseconds period_;
   const Logger log_{"bookkeeper"};
@@ -143,8 +143,8 @@ class Bookkeeper {
 
 }  // namespace
 
-Turn BookkeeperTurn(const TurnContext& context, const SubjectKind& kind, milliseconds period) {
-  return [keeper = std::make_shared<Bookkeeper>(context, kind, period)] { return keeper->Turn(); };
+Tick BookkeeperJob(const JobContext& context, const SubjectKind& kind, milliseconds period) {
+  return [keeper = std::make_shared<Bookkeeper>(context, kind, period)] { return keeper->Tick(); };
 }
 
 }  // namespace acl::coordinator

@@ -6,12 +6,12 @@
 // A queue counts as unserved once it has been seen so for a while: a worker that is being replaced is not stood in for. Steps, undoing
 // included, wait for a worker.
 
-#include "coordinator/duties.h"
+#include "coordinator/jobs.h"
 
 namespace acl::coordinator {
 
 inline constexpr milliseconds kUnservedFor{5'000};
 
-Turn BookkeeperTurn(const TurnContext& context, const SubjectKind& kind, milliseconds period);
+Tick BookkeeperJob(const JobContext& context, const SubjectKind& kind, milliseconds period);
 
 }  // namespace acl::coordinator

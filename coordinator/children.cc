@@ -5,7 +5,7 @@
 
 #include "coordinator/state_reader.h"
 #include "shared/base/sha256.h"
-#include "shared/spec/loader.h"
+#include "shared/definition/loader.h"
 #include "shared/telemetry/log.h"
 #include "shared/workflow/next_run.h"
 #include "shared/workflow/state.h"
@@ -27,34 +27,34 @@ workflow::CreateRequest RequestOf(const AskedSubject& asked, const Json& said) {
   return request;
 }
 
-Result<Document> StateOf(const TurnContext& context, const SubjectId& subject) {
+Result<Document> StateOf(const JobContext& context, const SubjectId& subject) {
   return ReadStateOf(
       context.queries, context.store, subject, [](std::size_t) { return Status(); }, [](std::size_t) {});
 }
 
-// The specs of those who ask, each read once a look: they never change.
-class SenderSpecs {
+// The definitions of those who ask, each read once a look: they never change.
+class SenderDefinitions {
  public:
-  explicit SenderSpecs(const TurnContext& context) : context_(context) {}
+  explicit SenderDefinitions(const JobContext& context) : context_(context) {}
 
-  Result<WorkflowSpec> ChildOf(const SubjectId& sender, const std::string& name) {
-    auto known = specs_.find(sender);
-    if (known == specs_.end()) {
+  Result<WorkflowDefinition> ChildOf(const SubjectId& sender, const std::string& name) {
+    auto known = definitions_.find(sender);
+    if (known == definitions_.end()) {
       const auto state = StateOf(context_, sender);
       if (!state) return state.error();
-      const Json* spec = state->Find(workflow::kSpecKey);
-      known = specs_.emplace(sender, spec ? *spec : Json::object()).first;
+      const Json* definition = state->Find(workflow::kDefinitionKey);
+      known = definitions_.emplace(sender, definition ? *definition : Json::object()).first;
     }
-    return ChildSpecOf(known->second, name);
+    return ChildDefinitionOf(known->second, name);
   }
 
  private:
-  const TurnContext& context_;
-  std::map<SubjectId, Json> specs_;
+  const JobContext& context_;
+  std::map<SubjectId, Json> definitions_;
 };
 
 // The run that goes on in its asker's place has its labels and its file, and its parent.
-Result<CreateItem> NextOf(const TurnContext& context, const RunMaker& maker, const AskedSubject& asked, const Json& said,
+Result<CreateItem> NextOf(const JobContext& context, const RunMaker& maker, const AskedSubject& asked, const Json& said,
                           workflow::CreateRequest request) {
   request.parent.reset();
   request.request_key = "continue:" + asked.subject.ToString();
@@ -62,7 +62,7 @@ Result<CreateItem> NextOf(const TurnContext& context, const RunMaker& maker, con
   auto listed = context.queries.GetSubject(asked.sender);
   if (!listed) return listed.error();
   if (listed->listing) {
-    request.spec_text = listed->listing->spec_text;
+    request.definition_text = listed->listing->definition_text;
     if (auto labels = ParseJson(listed->listing->labels_json); labels && labels->is_object()) request.labels = std::move(*labels);
   }
   auto state = StateOf(context, asked.sender);
@@ -74,8 +74,8 @@ Result<CreateItem> NextOf(const TurnContext& context, const RunMaker& maker, con
 Result<CreateItem> IntentRunOf(const RunMaker& maker, const AskedSubject& asked, const Json& said, workflow::CreateRequest request) {
   request.parent.reset();
   request.request_key = "intent:" + asked.subject.ToString();
-  request.spec_text = said.value("file", "");
-  const Loaded loaded = LoadWorkflow(request.spec_text, maker.capabilities, {});
+  request.definition_text = said.value("file", "");
+  const Loaded loaded = LoadWorkflow(request.definition_text, maker.capabilities, {});
   if (!loaded.ok())
     return Error{Code::kInvalid,
                  loaded.findings.empty() ? "the tool's workflow cannot be read" : FormatFinding("workflow", loaded.findings.front())};
@@ -83,10 +83,10 @@ Result<CreateItem> IntentRunOf(const RunMaker& maker, const AskedSubject& asked,
   request.inputs = said.value("inputs", Json::object());
   request.submitter = said.value("submitter", "");
   request.requesters = workflow::ListOf(&said, "requesters");
-  return PrepareRun(maker, *loaded.spec, std::move(request));
+  return PrepareRun(maker, *loaded.definition, std::move(request));
 }
 
-Result<CreateItem> ItemOf(const TurnContext& context, const RunMaker& maker, const AskedSubject& asked, SenderSpecs& specs) {
+Result<CreateItem> ItemOf(const JobContext& context, const RunMaker& maker, const AskedSubject& asked, SenderDefinitions& definitions) {
   auto said = ParseJson(asked.payload, kStoredJson);
   if (!said) return Error{Code::kInvalid, "what was asked for cannot be read: " + said.message()};
   workflow::CreateRequest request = RequestOf(asked, *said);
@@ -99,16 +99,16 @@ Result<CreateItem> ItemOf(const TurnContext& context, const RunMaker& maker, con
   }
   if (said->contains("intent")) return IntentRunOf(maker, asked, *said, std::move(request));
   if (said->contains("continue_of")) return NextOf(context, maker, asked, *said, std::move(request));
-  auto spec = specs.ChildOf(asked.sender, said->value("workflow", ""));
-  if (!spec) return spec.error();
+  auto definition = definitions.ChildOf(asked.sender, said->value("workflow", ""));
+  if (!definition) return definition.error();
   if (const auto deadline = ParseWallTime(said->value("deadline_at", ""))) {  // the parent's time is the child's too
     const auto left = std::chrono::duration_cast<std::chrono::seconds>(*deadline - context.clock.Wall());
-    spec->max_execution_time = std::max(std::chrono::seconds(1), std::min(spec->max_execution_time, left));
+    definition->max_execution_time = std::max(std::chrono::seconds(1), std::min(definition->max_execution_time, left));
   }
   request.inputs = said->value("inputs", Json::object());
-  request.submitter = spec->owner;
+  request.submitter = definition->owner;
   request.requesters = workflow::ListOf(&*said, "requesters");
-  return PrepareRun(maker, *spec, std::move(request));
+  return PrepareRun(maker, *definition, std::move(request));
 }
 
 // Asking again will not change it.
@@ -122,7 +122,7 @@ bool GoesOn(const AskedSubject& asked) {
   return said && said->contains("continue_of");
 }
 
-Status TellAsker(const TurnContext& context, const RunMaker& maker, const AskedSubject& asked, const std::string& why) {
+Status TellAsker(const JobContext& context, const RunMaker& maker, const AskedSubject& asked, const std::string& why) {
   const auto said = ParseJson(asked.payload, kStoredJson);
   const Json ended = {
       {"from", asked.subject.ToString()},
@@ -139,16 +139,16 @@ Status TellAsker(const TurnContext& context, const RunMaker& maker, const AskedS
 
 }  // namespace
 
-Result<int> MakeChildren(const TurnContext& context, const RunMaker& maker, int max) {
+Result<int> MakeChildren(const JobContext& context, const RunMaker& maker, int max) {
   static const Logger log("children");
   auto asked = context.store.AskedSubjects(max);
   if (!asked) return asked.error();
   std::vector<std::int64_t> done;
   std::set<std::string> queues;
-  SenderSpecs specs(context);
+  SenderDefinitions definitions(context);
   Status stopped;
   for (const AskedSubject& one : *asked) {
-    auto item = ItemOf(context, maker, one, specs);
+    auto item = ItemOf(context, maker, one, definitions);
     Status made = item ? Status() : Status(item.error());
     if (item) {
       auto created = context.store.Create({&*item, 1});

@@ -4,12 +4,12 @@
 // approved of what a model proposed. What cannot
 // be made is said to who asked, as the end of the child.
 
-#include "coordinator/duties.h"
+#include "coordinator/jobs.h"
 #include "coordinator/run_maker.h"
 
 namespace acl::coordinator {
 
 // One look: how many it made or gave up. What may go another time is left for the next look and keeps nobody else waiting.
-Result<int> MakeChildren(const TurnContext& context, const RunMaker& maker, int max);
+Result<int> MakeChildren(const JobContext& context, const RunMaker& maker, int max);
 
 }  // namespace acl::coordinator

@@ -7,7 +7,7 @@
 namespace acl::coordinator {
 
 Result<CommitItem> DecideAlone(const SubjectKind& kind, const Claimed& claimed, std::vector<InboxInput> inbox, Document state,
-                               const SessionId& session, bool out_of_time) {
+                               const WorkerSessionId& session, bool out_of_time) {
   const WallTime now = std::max(claimed.db_now, claimed.head.last_timestamp);
   ItemBuilder made(kind, BaseOf(claimed, session), std::move(state));
   const bool begun = claimed.head.seq > 1;

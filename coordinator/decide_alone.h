@@ -10,6 +10,6 @@ namespace acl::coordinator {
 // that is what the inputs lead to, else it releases it, ready for a worker or waiting. A subject that has not begun does not begin here.
 // `out_of_time`: it has not, and its time limit is over. kInternal: a bug of the kind.
 Result<CommitItem> DecideAlone(const SubjectKind& kind, const Claimed& claimed, std::vector<InboxInput> inbox, Document state,
-                               const SessionId& session, bool out_of_time);
+                               const WorkerSessionId& session, bool out_of_time);
 
 }  // namespace acl::coordinator

@@ -100,7 +100,7 @@ std::vector<SubjectId> EndWatch::TakeDue(SteadyTime now) {
 void EndWatch::Look(const std::vector<SubjectId>& subjects) {
   for (std::size_t from = 0; from < subjects.size(); from += options_.at_once) {
     const std::span<const SubjectId> some(subjects.data() + from, std::min(options_.at_once, subjects.size() - from));
-    pace_.Went(some.size(), clock_.Steady());
+    interval_.Went(some.size(), clock_.Steady());
     auto ends = queries_.Ends(some);
     const SteadyTime now = clock_.Steady();
     std::vector<std::pair<Done, EndView>> told;
@@ -148,8 +148,8 @@ void EndWatch::RunUntilStopped() {
     wake_at_ = 1;
     changed_.wait_for(lock, until(std::min(look_at_, give_up_at)), [this] { return stopping_ || !nudged_.empty(); });
     if (!nudged_.empty()) {
-      wake_at_ = pace_.Enough(crowd());
-      changed_.wait_for(lock, until(pace_.Latest(crowd())), [this] { return stopping_ || nudged_.size() >= wake_at_; });
+      wake_at_ = interval_.Enough(load());
+      changed_.wait_for(lock, until(interval_.Latest(load())), [this] { return stopping_ || nudged_.size() >= wake_at_; });
     }
     wake_at_ = 0;  // nobody has to
     if (stopping_) return;

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "coordinator/pace.h"
+#include "coordinator/linger.h"
 #include "shared/kernel/queries.h"
 #include "shared/runtime/service.h"
 
@@ -39,7 +39,7 @@ class EndWatch final : public Service {
   // A hint that it has ended; before or after Add.
   void Nudge(const SubjectId& subject);
   // Who waits, and how long those that were told lately had waited. From any thread.
-  Crowd crowd() const { return {runs_.load(std::memory_order_relaxed), SteadyTime::duration(each_.load(std::memory_order_relaxed))}; }
+  InFlightLoad load() const { return {runs_.load(std::memory_order_relaxed), SteadyTime::duration(each_.load(std::memory_order_relaxed))}; }
 
  private:
   struct Waiter {
@@ -67,7 +67,7 @@ class EndWatch final : public Service {
   std::size_t wake_at_ = 1;  // so many hints wake the thread
   std::atomic<std::size_t> runs_{0};
   std::atomic<SteadyTime::rep> each_{0};
-  Pace pace_{16};  // the thread's
+  BatchInterval interval_{16};  // the thread's
   bool stopping_ = false;
   std::thread thread_;
 };

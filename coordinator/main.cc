@@ -1,4 +1,4 @@
-// acl-coordinator: the API, the doorbell and the duties of a fleet over one PostgreSQL.
+// acl-coordinator: the API, the doorbell and the jobs of a fleet over one PostgreSQL.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@
 #include "shared/telemetry/log.h"
 
 // Read by jemalloc when the program starts: what a burst of large requests took goes back to the system within seconds, also if nothing
-// more is asked for. Without its thread it is given back only while others allocate.
+// more is asked for. Without its thread it is released only while others allocate.
 extern "C" {
 extern const char* malloc_conf;
 const char* malloc_conf = "background_thread:true,dirty_decay_ms:5000,muzzy_decay_ms:0";

@@ -15,7 +15,7 @@ constexpr milliseconds kPostsBusy{300};  // where something is said, more may fo
 
 }  // namespace
 
-Turn PostsTurn(const TurnContext& context, const RunMaker& maker, milliseconds period) {
+Tick PostsJob(const JobContext& context, const RunMaker& maker, milliseconds period) {
   const Logger log("posts");
   return [context, maker, period, log]() -> Result<milliseconds> {
     auto asked = MakeChildren(context, maker, kPostsAtOnce);  // first: what is said to a child waits until it is there

@@ -1,13 +1,13 @@
 #pragma once
 // What subjects say to each other goes from the outbox to their inboxes (shared/kernel/post.h), and what they ask for is made
-// (children.h). A duty; two at once wait for each other.
+// (children.h). A job; two at once wait for each other.
 
-#include "coordinator/duties.h"
+#include "coordinator/jobs.h"
 #include "coordinator/run_maker.h"
 
 namespace acl::coordinator {
 
 // Looks every `period`: whoever commits a post does not say so.
-Turn PostsTurn(const TurnContext& context, const RunMaker& maker, milliseconds period);
+Tick PostsJob(const JobContext& context, const RunMaker& maker, milliseconds period);
 
 }  // namespace acl::coordinator

@@ -11,13 +11,13 @@
 namespace acl::coordinator {
 namespace {
 
-constexpr int kRowsAtOnce = 1'000;  // of each queue and band
+constexpr int kRowsAtOnce = 1'000;  // of each queue and priority
 constexpr int kSilentPolls = 4;     // so many longest waits without a look, and another relay looks
 
-// Projects are decided by coordinators (coordinator/commands/settle.h).
+// Projects are decided by coordinators (coordinator/commands/inbox_job.h).
 bool ForWorkers(const DueRow& row) { return !IsCommanded(row.key.queue); }
 
-// What sends that failed leave for the next turn; outlives the relays, as answers may come late.
+// What sends that failed leave for the next tick; outlives the relays, as answers may come late.
 struct Failures {
   std::mutex mutex;
   std::vector<ReadyKey> keys;
@@ -25,12 +25,12 @@ struct Failures {
 
 class Senders {
  public:
-  Senders(const TurnContext& context, RelayOptions options)
+  Senders(const JobContext& context, RelayOptions options)
       : context_(context),
         options_(std::move(options)),
         wait_(options_.poll_min),
         first_(context.metrics.counter(names::kRelaySent, {{"outcome", "sent"}})),
-        told_(context.metrics.counter(names::kRelayTold)),
+        told_(context.metrics.counter(names::kRelayHinted)),
         again_(context.metrics.counter(names::kRelaySent, {{"outcome", "again"}})),
         failed_(context.metrics.counter(names::kRelaySent, {{"outcome", "failed"}})) {
     for (int shard = 0; shard < kReadyShards; ++shard) {
@@ -39,7 +39,7 @@ class Senders {
     }
   }
 
-  Result<milliseconds> Turn(int shard) {
+  Result<milliseconds> Tick(int shard) {
     std::unique_lock lock(mutex_);
     const SteadyTime now = context_.clock.Steady();
     TakeFailures(now);
@@ -54,10 +54,10 @@ class Senders {
     return more_ || of(shard).book->sweeping() ? milliseconds(0) : wait;
   }
 
-  Told TakeTold(const std::vector<StepMessage>& rows) {
+  Hinted TakeHinted(const std::vector<StepMessage>& rows) {
     std::lock_guard lock(mutex_);
     const SteadyTime now = context_.clock.Steady();
-    Told taken;
+    Hinted taken;
     for (const StepMessage& row : rows) {
       Shard& one = of(row.key.shard);
       if (!one.held) {
@@ -68,8 +68,8 @@ class Senders {
       const int times = book.Wanted(now, row.key);
       if (times != 1) {  // it was sent, or there is no room
         taken.all = taken.all && book.room();
-      } else if (book.Believes(row.key) && Send(now, book, row, times, rows.size() == 1)) {
-        book.Told(row.key);
+      } else if (book.WithinTrustLimit(row.key) && Send(now, book, row, times, rows.size() == 1)) {
+        book.Hinted(row.key);
         told_.Add();
       } else {
         taken.all = false;
@@ -86,7 +86,7 @@ class Senders {
   }
 
  private:
-  using Lane = std::tuple<int, std::string, int>;  // shard, queue, band
+  using Lane = std::tuple<int, std::string, int>;  // shard, queue, priority
   struct Shard {
     bool held = false;
     std::shared_ptr<RelayBook> book;  // touched under the lock
@@ -145,7 +145,7 @@ class Senders {
     bool more = false;
     for (const DueRow& row : due.rows) {
       RelayBook& book = *books.at(std::size_t(row.key.shard));
-      const Lane lane(row.key.shard, row.key.queue, row.key.band);
+      const Lane lane(row.key.shard, row.key.queue, row.key.priority);
       if (stuck.contains(lane)) continue;
       const int times = book.Wanted(now, row.key);
       if (!ForWorkers(row)) {
@@ -212,13 +212,13 @@ class Senders {
     for (const ReadyKey& key : failed) of(key.shard).book->Failed(now, key);
   }
 
-  const TurnContext context_;
+  const JobContext context_;
   const RelayOptions options_;
   const std::shared_ptr<Failures> failures_ = std::make_shared<Failures>();
   std::mutex mutex_;
   std::array<Shard, kReadyShards> shards_;
   SteadyTime looked_at_{};
-  bool more_ = false;  // behind what the last look found: whoever turns next goes on
+  bool more_ = false;  // behind what the last look found: whoever ticks next goes on
   milliseconds wait_;
   std::int64_t sends_ = 0;
   Counter first_, told_, again_, failed_;
@@ -226,13 +226,13 @@ class Senders {
 
 }  // namespace
 
-Relays MakeRelays(const TurnContext& context, RelayOptions options) {
+Relays MakeRelays(const JobContext& context, RelayOptions options) {
   const auto senders = std::make_shared<Senders>(context, std::move(options));
   Relays relays;
   for (int shard = 0; shard < kReadyShards; ++shard) {
-    relays.each.push_back({[senders, shard] { return senders->Turn(shard); }, [senders, shard] { senders->Forget(shard); }});
+    relays.each.push_back({[senders, shard] { return senders->Tick(shard); }, [senders, shard] { senders->Forget(shard); }});
   }
-  relays.told = [senders](const std::vector<StepMessage>& rows) { return senders->TakeTold(rows); };
+  relays.hinted = [senders](const std::vector<StepMessage>& rows) { return senders->TakeHinted(rows); };
   return relays;
 }
 

@@ -1,17 +1,17 @@
 #pragma once
-// The relays: what is ready goes to the message queue, one topic per queue and band (docs/architecture.md#relay). The ready table is their
-// only source; the relay of a shard is a duty with a lease of its own, and two of them at once only send twice.
+// The relays: what is ready goes to the message queue, one topic per queue and priority (docs/architecture.md#relay). The ready table is
+// their only source; the relay of a shard is a job with a lease of its own, and two of them at once only send twice.
 //
 // A look costs as much as what it finds, so one relay looks for all that this process holds, with one question: the first of them. Another
-// does when it has just taken its duty, or if that one has been silent for a second: it may be stuck in a call. Each sweeps its own shard.
+// does when it has just taken its job, or if that one has been silent for a second: it may be stuck in a call. Each sweeps its own shard.
 //
 // Who gives a run back says which row it left (the doorbell), and who makes one says so too. Those rows are sent at once; looks find what
 // nobody told of.
 
 #include <memory>
 
-#include "coordinator/duties.h"
-#include "coordinator/rows_told.h"
+#include "coordinator/jobs.h"
+#include "coordinator/ready_hints.h"
 
 namespace acl::coordinator {
 
@@ -25,14 +25,14 @@ struct RelayOptions {
 };
 
 struct Relay {
-  Turn turn;
-  std::function<void()> forget;  // the duty went to somebody else: its memory is worth nothing
+  Tick tick;
+  std::function<void()> forget;  // the job went to somebody else: its memory is worth nothing
 };
 struct Relays {
-  // Of each shard, by its number. Their turns may be taken by several threads. When work becomes ready, the first that is held is woken.
+  // Of each shard, by its number. Their ticks may be taken by several threads. When work becomes ready, the first that is held is woken.
   std::vector<Relay> each;
-  RowsTold told;
+  ReadyHints told;
 };
-Relays MakeRelays(const TurnContext& context, RelayOptions options);
+Relays MakeRelays(const JobContext& context, RelayOptions options);
 
 }  // namespace acl::coordinator

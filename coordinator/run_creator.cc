@@ -44,12 +44,12 @@ bool RunCreator::Add(CreateItem item, Done done) {
 void RunCreator::AwaitSome(std::unique_lock<std::mutex>& lock) {
   wake_at_ = 1;
   changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-  if (!options_.crowd) return;
-  const Crowd crowd = options_.crowd();
-  wake_at_ = flock_.Enough(crowd);
+  if (!options_.load) return;
+  const InFlightLoad load = options_.load();
+  wake_at_ = linger_.Enough(load);
   const SteadyTime first = SystemClock().Steady();
   for (std::size_t before = 0; !stopping_;) {
-    const auto until = flock_.Await(crowd, first, SystemClock().Steady(), before, queue_.size());
+    const auto until = linger_.Await(load, first, SystemClock().Steady(), before, queue_.size());
     if (!until) return;
     before = queue_.size();
     changed_.wait_until(lock, *until, [this] { return stopping_ || queue_.size() >= wake_at_; });

@@ -1,7 +1,7 @@
 #pragma once
 // Makes runs for callers that come at the same time in one transaction: what was asked for while the last one was on its way, and a moment
 // after it (pace.h), goes together with the next. A run for which a worker has room is granted to it in the same transaction (
-// docs/architecture.md#create-and-grant); for the others workers are rung. One thread.
+// docs/architecture.md#create-and-grant); for the others workers are notified. One thread.
 
 #include <condition_variable>
 #include <functional>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "coordinator/pace.h"
+#include "coordinator/linger.h"
 #include "shared/kernel/store.h"
 #include "shared/queue/step_message.h"
 #include "shared/runtime/service.h"
@@ -24,7 +24,7 @@ class RunCreator final : public Service {
   struct Options {
     std::size_t max_queued = 10'000;
     std::size_t at_once = 200;
-    std::function<Crowd()> crowd = {};  // of runs in flight; none: nobody is kept waiting
+    std::function<InFlightLoad()> load = {};  // of runs in flight; none: nobody is kept waiting
     // Instead of ringing; false: rings. On the creator's thread.
     std::function<bool(const std::vector<StepMessage>&)> told = {};
     Counter created = {};
@@ -35,9 +35,9 @@ class RunCreator final : public Service {
   using Ring = std::function<void(const std::string& queue)>;
   // Who has room (GrantBook), and how its worker hears of what it was granted; called on the creator's thread, must not block.
   struct Grants {
-    std::function<std::optional<SessionId>(const CreateItem&)> take;
-    std::function<void(const SessionId&)> put_back, dead;
-    std::function<void(const SessionId&, std::vector<SubjectId>)> tell;
+    std::function<std::optional<WorkerSessionId>(const CreateItem&)> take;
+    std::function<void(const WorkerSessionId&)> put_back, dead;
+    std::function<void(const WorkerSessionId&, std::vector<SubjectId>)> tell;
   };
 
   // Without `grants.take` nothing is granted.
@@ -63,7 +63,7 @@ class RunCreator final : public Service {
   struct Made {
     std::set<std::string> queues;
     std::vector<StepMessage> rows;  // ready ones whose keys are known
-    std::map<SessionId, std::vector<SubjectId>> granted;
+    std::map<WorkerSessionId, std::vector<SubjectId>> granted;
   };
   void Make(std::vector<Asked> asked);
   void Note(const CreateItem& item, const Result<CreateOutcome>& outcome, Made& made) const;
@@ -78,7 +78,7 @@ class RunCreator final : public Service {
   std::vector<Asked> queue_;
   std::size_t wake_at_ = 1;  // so many in the queue wake the thread
   bool stopping_ = false;
-  const Flock flock_{8};
+  const LingerWindow linger_{8};
   std::thread thread_;
 };
 

@@ -23,10 +23,10 @@ struct MadeRun {
 };
 
 // What the store is to make. `request.subject` is made here if it is nil. Errors as below, but the store's.
-Result<CreateItem> PrepareRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request,
-                              workflow::RunMolds* molds = nullptr);
+Result<CreateItem> PrepareRun(const RunMaker& maker, const WorkflowDefinition& definition, workflow::CreateRequest request,
+                              workflow::FirstEventTemplates* event_templates = nullptr);
 // kInvalid: what was asked does not fit (inputs, files, order of steps); kNotFound: a content is not
 // stored; else the store's errors.
-Result<MadeRun> MakeRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request);
+Result<MadeRun> MakeRun(const RunMaker& maker, const WorkflowDefinition& definition, workflow::CreateRequest request);
 
 }  // namespace acl::coordinator

@@ -4,8 +4,8 @@
 
 #include "shared/base/mutant.h"
 #include "shared/base/sha256.h"
+#include "shared/definition/loader.h"
 #include "shared/journal/document.h"
-#include "shared/spec/loader.h"
 #include "shared/telemetry/log.h"
 #include "shared/telemetry/names.h"
 
@@ -154,17 +154,18 @@ Result<bool> Firing::Do(const DueRow& due, WallTime now) {
 
 }  // namespace
 
-Result<workflow::CreateRequest> ScheduledRequest(const WorkflowSpec& spec, const schedule::ScheduleRow& row, const std::string& nominal) {
+Result<workflow::CreateRequest> ScheduledRequest(const WorkflowDefinition& definition, const schedule::ScheduleRow& row,
+                                                 const std::string& nominal) {
   auto inputs = ParseJson(row.definition.inputs, kStoredJson), labels = ParseJson(row.definition.labels, kStoredJson);
   if (!inputs || !labels) return Error{Code::kCorrupt, "the inputs or labels of schedule " + row.name + " are no JSON"};
   workflow::CreateRequest out;
-  out.spec_text = row.definition.workflow;
+  out.definition_text = row.definition.workflow;
   out.submitter = row.created_by;
   out.inputs = std::move(*inputs);
   out.labels = std::move(*labels);
   out.labels["schedule"] = row.name;
-  const bool declared =
-      std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const InputSpec& input) { return input.name == "scheduled_time"; });
+  const bool declared = std::any_of(definition.inputs.begin(), definition.inputs.end(),
+                                    [](const InputDefinition& input) { return input.name == "scheduled_time"; });
   if (declared && !out.inputs.contains("scheduled_time")) out.inputs["scheduled_time"] = nominal;
   return out;
 }
@@ -179,16 +180,16 @@ Result<MadeRun> StartScheduled(const RunMaker& maker, const schedule::ScheduleRo
     }
     return Error{Code::kInvalid, "the workflow does not load any more"};
   }
-  auto request = ScheduledRequest(*loaded.spec, row, nominal);
+  auto request = ScheduledRequest(*loaded.definition, row, nominal);
   if (!request) return request.error();
   for (const std::string& who : {row.edited_by, asked_by})
     if (!who.empty()) request->requesters.push_back(who);
   request->request_key = key;
   request->request_hash = hash;
-  return MakeRun(maker, *loaded.spec, std::move(*request));
+  return MakeRun(maker, *loaded.definition, std::move(*request));
 }
 
-Turn SchedulesTurn(const ScheduleContext& context, milliseconds longest) {
+Tick SchedulesJob(const ScheduleContext& context, milliseconds longest) {
   auto firing = std::make_shared<Firing>(context);
   return [context, firing, longest]() -> Result<milliseconds> {
     auto due = context.schedules.Due(kSchedulesAtOnce);

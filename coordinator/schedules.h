@@ -1,5 +1,5 @@
 #pragma once
-// The duty "schedules": starts the runs of fire times that have come (shared/schedule/due.h decides, this does it).
+// The job "schedules": starts the runs of fire times that have come (shared/schedule/due.h decides, this does it).
 //
 //   look -> for each due schedule and fire time: say that it starts (it becomes the one that waits) -> make its run, under a request key
 //   of its fire time -> write down what became of it and move on; each word of it by compare-and-set
@@ -8,7 +8,7 @@
 // has moved on somebody looks again, and what was said to start nobody calls missed or skipped, however late the request for its run
 // arrives. What the database's clock does not call due is not started.
 
-#include "coordinator/duties.h"
+#include "coordinator/jobs.h"
 #include "coordinator/run_maker.h"
 #include "shared/schedule/store.h"
 
@@ -21,14 +21,15 @@ struct ScheduleContext {
   Bell bell;
 };
 
-Turn SchedulesTurn(const ScheduleContext& context, std::chrono::milliseconds longest);
+Tick SchedulesJob(const ScheduleContext& context, std::chrono::milliseconds longest);
 
 // One run of a schedule. `nominal` (RFC 3339) is its input `scheduled_time`, if the workflow declares one. Errors as MakeRun's, and
 // kInvalid if the workflow does not load any more. `asked_by`: who wants it now, and counts as who asks where it asks for an approval.
 Result<MadeRun> StartScheduled(const RunMaker& maker, const schedule::ScheduleRow& row, const std::string& nominal, const std::string& key,
                                const Hash256& hash, const std::string& asked_by = "");
 // What such a run is made of, not made: for checks before anything is stored.
-Result<workflow::CreateRequest> ScheduledRequest(const WorkflowSpec& spec, const schedule::ScheduleRow& row, const std::string& nominal);
+Result<workflow::CreateRequest> ScheduledRequest(const WorkflowDefinition& definition, const schedule::ScheduleRow& row,
+                                                 const std::string& nominal);
 
 inline std::int64_t SecondsOf(WallTime time) { return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count(); }
 inline WallTime WallTimeFromSeconds(std::int64_t seconds) { return WallTimeFromMicros(seconds * 1'000'000); }

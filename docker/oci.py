@@ -47,7 +47,7 @@ def labels(image, version, commit):
             "org.opencontainers.image.licenses": "Apache-2.0"}
 
 
-DESCRIPTIONS = {"coordinator": "ACL coordinator: API, doorbell and duties of a fleet", "worker": "ACL worker: runs the steps of workflows",
+DESCRIPTIONS = {"coordinator": "ACL coordinator: API, doorbell and jobs of a fleet", "worker": "ACL worker: runs the steps of workflows",
                 "airun": "airun: the command line of ACL, and its migrations"}
 HEALTH = {"Interval": 10_000_000_000, "Timeout": 5_000_000_000, "StartPeriod": 30_000_000_000, "Retries": 3}
 

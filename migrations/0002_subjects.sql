@@ -15,7 +15,7 @@ CREATE TABLE subjects (
   project_id uuid NOT NULL,
   kind text NOT NULL CHECK (kind <> '' AND length(kind) <= 50),
   queue text NOT NULL CHECK (queue <> '' AND length(queue) <= 100),
-  band smallint NOT NULL CHECK (band BETWEEN 0 AND 3),
+  priority smallint NOT NULL CHECK (priority BETWEEN 0 AND 3),
   created_at timestamptz NOT NULL
 );
 
@@ -55,7 +55,7 @@ CREATE TABLE lease_history (
   token bigint NOT NULL,
   session_id uuid,
   head_seq bigint NOT NULL,        -- read after the lock
-  barren int NOT NULL,             -- takeovers in a row without progress, this one included
+  takeovers_without_progress int NOT NULL,             -- takeovers in a row without progress, this one included
   granted_at timestamptz NOT NULL,
   lsn pg_lsn NOT NULL DEFAULT pg_current_wal_insert_lsn(),
   PRIMARY KEY (subject_id, token)
@@ -92,13 +92,13 @@ CREATE INDEX worker_sessions_unreaped ON worker_sessions (session_id) WHERE dead
 -- Insert and delete only; only a claim deletes.
 CREATE TABLE ready (
   queue text NOT NULL,
-  band smallint NOT NULL,
+  priority smallint NOT NULL,
   shard smallint NOT NULL,
   ready_at timestamptz NOT NULL,
   subject_id uuid NOT NULL,
   kind text NOT NULL,
   required_version int NOT NULL,
-  PRIMARY KEY (queue, band, shard, ready_at, subject_id)
+  PRIMARY KEY (queue, priority, shard, ready_at, subject_id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
 
 CREATE TABLE timers (
@@ -123,12 +123,12 @@ CREATE TABLE inbox (
 CREATE INDEX inbox_by_session ON inbox (session_id) WHERE session_id IS NOT NULL;
 
 -- A dispatched step: granted once per attempt, fenced by its own token.
-CREATE TABLE tasks (
+CREATE TABLE dispatches (
   subject_id uuid NOT NULL,
   step_id text NOT NULL CHECK (length(step_id) <= 100),
   attempt_id int NOT NULL,
   queue text NOT NULL,
-  band smallint NOT NULL CHECK (band BETWEEN 0 AND 3),
+  priority smallint NOT NULL CHECK (priority BETWEEN 0 AND 3),
   payload text NOT NULL,
   deadline timestamptz,
   state text NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'started', 'done', 'failed', 'cancelled', 'lost')),
@@ -170,8 +170,8 @@ CREATE TABLE quarantine (
 CREATE UNIQUE INDEX quarantine_open ON quarantine (subject_id) WHERE released_at IS NULL;
 CREATE INDEX quarantine_by_subject ON quarantine (subject_id);
 
--- Duties that one process at a time should do.
-CREATE TABLE loop_leases (
+-- Jobs that one process at a time should do.
+CREATE TABLE leader_leases (
   name text PRIMARY KEY,
   session_id uuid NOT NULL,
   token bigint NOT NULL,

@@ -64,7 +64,7 @@ CREATE TABLE listings (
   version text NOT NULL,
   owner text NOT NULL,
   status text NOT NULL,
-  spec_text text NOT NULL,
+  definition_text text NOT NULL,
   labels text NOT NULL,
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL,

@@ -2,7 +2,7 @@
 -- Rights first, triggers as the second line: a mistake in a statement, or a person at psql, cannot rewrite what happened.
 SET LOCAL ROLE acl_owner;
 
-GRANT SELECT, INSERT, UPDATE, DELETE ON worker_sessions, ready, timers, inbox, tasks, outbox, request_keys, loop_leases TO acl_service;
+GRANT SELECT, INSERT, UPDATE, DELETE ON worker_sessions, ready, timers, inbox, dispatches, outbox, request_keys, leader_leases TO acl_service;
 GRANT SELECT, INSERT, UPDATE ON subject_head, leases, listings, quarantine TO acl_service;
 GRANT SELECT, INSERT ON subjects, event_rows, attempt_rows, completion_rows, lease_history, compensation_rows, contents, content_chunks
   TO acl_service;

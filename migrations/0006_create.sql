@@ -8,9 +8,9 @@ $$ SELECT (get_byte(uuid_send(p_subject), 15) & 3)::smallint $$;
 
 CREATE FUNCTION create_subjects(
   p_token bigint,
-  p_subject uuid[], p_project uuid[], p_kind text[], p_queue text[], p_band int[], p_version int[], p_key text[], p_hash bytea[],
+  p_subject uuid[], p_project uuid[], p_kind text[], p_queue text[], p_priority int[], p_version int[], p_key text[], p_hash bytea[],
   p_head bigint[], p_chain bytea[], p_root bytea[], p_journal uuid[], p_at timestamptz[], p_deadline timestamptz[], p_ready boolean[],
-  p_name text[], p_name_version text[], p_owner text[], p_status text[], p_spec text[], p_labels text[],
+  p_name text[], p_name_version text[], p_owner text[], p_status text[], p_definition text[], p_labels text[],
   e_item int[], e_seq bigint[], e_type text[], e_schema int[], e_producer text[], e_at timestamptz[], e_checksum bytea[], e_content bytea[],
   e_chain bytea[], e_payload text[],
   t_item int[], t_id text[], t_at timestamptz[])
@@ -48,8 +48,8 @@ BEGIN
     RAISE EXCEPTION 'subject % exists already: ids are never used twice', v_twice USING ERRCODE = 'AC002';
   END IF;
 
-  INSERT INTO subjects (subject_id, project_id, kind, queue, band, created_at)
-    SELECT p_subject[n], p_project[n], p_kind[n], p_queue[n], p_band[n], p_at[n] FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n];
+  INSERT INTO subjects (subject_id, project_id, kind, queue, priority, created_at)
+    SELECT p_subject[n], p_project[n], p_kind[n], p_queue[n], p_priority[n], p_at[n] FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n];
   INSERT INTO subject_head (subject_id, head_seq, chain, state_root, journal_id, last_timestamp, run_deadline)
     SELECT p_subject[n], p_head[n], p_chain[n], p_root[n], p_journal[n], p_at[n], p_deadline[n]
     FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n];
@@ -58,13 +58,13 @@ BEGIN
     FROM unnest(e_item, e_seq, e_type, e_schema, e_producer, e_at, e_checksum, e_content, e_chain, e_payload)
       AS e(item, seq, type, schema, producer, at, checksum, content, chain, payload)
     WHERE v_fresh[e.item];
-  INSERT INTO listings (subject_id, project_id, kind, name, version, owner, status, spec_text, labels, created_at, updated_at)
-    SELECT p_subject[n], p_project[n], p_kind[n], p_name[n], p_name_version[n], p_owner[n], p_status[n], p_spec[n], p_labels[n], p_at[n], p_at[n]
+  INSERT INTO listings (subject_id, project_id, kind, name, version, owner, status, definition_text, labels, created_at, updated_at)
+    SELECT p_subject[n], p_project[n], p_kind[n], p_name[n], p_name_version[n], p_owner[n], p_status[n], p_definition[n], p_labels[n], p_at[n], p_at[n]
     FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n] AND p_name[n] IS NOT NULL;
   INSERT INTO timers (subject_id, timer_id, fire_at)
     SELECT p_subject[t.item], t.id, t.at FROM unnest(t_item, t_id, t_at) AS t(item, id, at) WHERE v_fresh[t.item];
-  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-    SELECT p_queue[n], p_band[n], ready_shard(p_subject[n]), clock_timestamp(), p_subject[n], p_kind[n], p_version[n]
+  INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version)
+    SELECT p_queue[n], p_priority[n], ready_shard(p_subject[n]), clock_timestamp(), p_subject[n], p_kind[n], p_version[n]
     FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n] AND p_ready[n];
 
   RETURN QUERY

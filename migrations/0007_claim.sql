@@ -9,7 +9,7 @@ CREATE FUNCTION read_subjects(p_subject uuid[])
 RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
                b3 bytea, at1 timestamptz) LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-  RETURN QUERY SELECT 1, l.subject_id, l.token, l.wake, h.head_seq, s.band::bigint, s.project_id, h.journal_id, s.kind, s.queue, h.chain, h.state_root,
+  RETURN QUERY SELECT 1, l.subject_id, l.token, l.wake, h.head_seq, s.priority::bigint, s.project_id, h.journal_id, s.kind, s.queue, h.chain, h.state_root,
                       NULL::bytea, h.last_timestamp
     FROM unnest(p_subject) WITH ORDINALITY AS p(id, n) JOIN leases l ON l.subject_id = p.id JOIN subject_head h ON h.subject_id = p.id
     JOIN subjects s ON s.subject_id = p.id ORDER BY p.n;
@@ -35,21 +35,21 @@ BEGIN
     FROM unnest(p_subject) AS p(id) JOIN timers t ON t.subject_id = p.id ORDER BY t.subject_id, t.fire_at, t.timer_id;
 END $$;
 
--- Rows of read_subjects, and first a row of part 0: n1 dropped, n2 quarantined, at1 the database's time. Part 7: n1 the barren takeovers.
+-- Rows of read_subjects, and first a row of part 0: n1 dropped, n2 quarantined, at1 the database's time. Part 7: n1 the takeovers without progress.
 CREATE FUNCTION claim_subjects(p_session uuid, p_queues text[], p_max int, p_version int, p_kinds text[])
 RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
                b3 bytea, at1 timestamptz) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_ready ready[] := '{}';
   v_some ready[];
-  v_band int;
+  v_priority int;
   v_queue text;
   v_shard int;
   v_first int := floor(random() * 4)::int;
   v_locked uuid[];            -- leases we have, in ascending order
   v_open uuid[];              -- of them, free and open
   v_tokens bigint[];
-  v_barren int[];
+  v_without_progress int[];
   v_heads bigint[];
   v_poison uuid[];
   v_now timestamptz := clock_timestamp();
@@ -62,12 +62,12 @@ BEGIN
   -- hold: claim_session_locked
 
   <<search>>
-  FOR v_band IN 0 .. 3 LOOP
+  FOR v_priority IN 0 .. 3 LOOP
     FOREACH v_queue IN ARRAY p_queues LOOP
       FOR v_shard IN 0 .. 3 LOOP
         WITH picked AS MATERIALIZED (
           SELECT r AS row FROM ready r
-          WHERE r.queue = v_queue AND r.band = v_band AND r.shard = (v_first + v_shard) % 4 AND r.ready_at <= v_now
+          WHERE r.queue = v_queue AND r.priority = v_priority AND r.shard = (v_first + v_shard) % 4 AND r.ready_at <= v_now
             AND r.required_version <= p_version AND (cardinality(p_kinds) = 0 OR r.kind = ANY (p_kinds))
           ORDER BY r.ready_at, r.subject_id LIMIT p_max - cardinality(v_ready) FOR UPDATE OF r SKIP LOCKED)
         SELECT array_agg(p.row) INTO v_some FROM picked p;
@@ -89,26 +89,26 @@ BEGIN
 
   -- Takeovers without progress: the head of now against the head at the last grant.
   SELECT array_agg(p.id ORDER BY p.id), array_agg(h.head_seq ORDER BY p.id),
-         array_agg(CASE WHEN g.head_seq IS DISTINCT FROM h.head_seq OR l.last_end = 0 THEN 0 WHEN l.last_end = 1 THEN g.barren + 1 ELSE g.barren END ORDER BY p.id),
+         array_agg(CASE WHEN g.head_seq IS DISTINCT FROM h.head_seq OR l.last_end = 0 THEN 0 WHEN l.last_end = 1 THEN g.takeovers_without_progress + 1 ELSE g.takeovers_without_progress END ORDER BY p.id),
          mint_tokens(array_agg(l.token ORDER BY p.id))
-    INTO v_open, v_heads, v_barren, v_tokens
+    INTO v_open, v_heads, v_without_progress, v_tokens
     FROM unnest(v_open) AS p(id) JOIN leases l ON l.subject_id = p.id JOIN subject_head h ON h.subject_id = p.id
     LEFT JOIN LATERAL (SELECT * FROM lease_history x WHERE x.subject_id = p.id ORDER BY x.token DESC LIMIT 1) g ON true;
 
-  WITH bad AS (SELECT v_open[n] AS id, v_barren[n] AS barren, v_heads[n] AS head FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] >= 5),
+  WITH bad AS (SELECT v_open[n] AS id, v_without_progress[n] AS takeovers_without_progress, v_heads[n] AS head FROM generate_subscripts(v_open, 1) n WHERE v_without_progress[n] >= 5),
   closed AS (UPDATE leases l SET state = 2, waiting_reason = NULL, waiting_since = NULL, next_wake = NULL FROM bad WHERE l.subject_id = bad.id RETURNING l.subject_id),
   told AS (INSERT INTO quarantine (subject_id, reason, detail, at)
-    SELECT id, 'takeovers_without_progress', format('%s workers in a row died holding it and the journal stayed at event %s: it may be what kills them', barren, head), v_now FROM bad
+    SELECT id, 'takeovers_without_progress', format('%s workers in a row died holding it and the journal stayed at event %s: it may be what kills them', takeovers_without_progress, head), v_now FROM bad
     RETURNING subject_id)
   SELECT coalesce(array_agg(c.subject_id), '{}') INTO v_poison FROM closed c;
 
   UPDATE leases l SET token = v_tokens[n], session_id = p_session, acquired_at = v_now, last_end = 0, not_before = NULL, waiting_reason = NULL,
                       waiting_since = NULL, next_wake = NULL
-    FROM generate_subscripts(v_open, 1) n WHERE l.subject_id = v_open[n] AND v_barren[n] < 5;
-  INSERT INTO lease_history (subject_id, token, session_id, head_seq, barren, granted_at)
-    SELECT v_open[n], v_tokens[n], p_session, v_heads[n], v_barren[n], v_now FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5;
+    FROM generate_subscripts(v_open, 1) n WHERE l.subject_id = v_open[n] AND v_without_progress[n] < 5;
+  INSERT INTO lease_history (subject_id, token, session_id, head_seq, takeovers_without_progress, granted_at)
+    SELECT v_open[n], v_tokens[n], p_session, v_heads[n], v_without_progress[n], v_now FROM generate_subscripts(v_open, 1) n WHERE v_without_progress[n] < 5;
   DELETE FROM ready r USING unnest(v_ready) d
-    WHERE r.queue = d.queue AND r.band = d.band AND r.shard = d.shard AND r.ready_at = d.ready_at AND r.subject_id = d.subject_id
+    WHERE r.queue = d.queue AND r.priority = d.priority AND r.shard = d.shard AND r.ready_at = d.ready_at AND r.subject_id = d.subject_id
       AND d.subject_id = ANY (v_locked);
   -- hold: claim_token_raised
 
@@ -116,11 +116,11 @@ BEGIN
   RETURN QUERY SELECT 0, NULL::uuid, (SELECT count(*) FROM unnest(v_ready) d WHERE d.subject_id = ANY (v_locked) AND NOT d.subject_id = ANY (v_open)),
                       cardinality(v_poison)::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, NULL::text, NULL::text, NULL::bytea, NULL::bytea,
                       NULL::bytea, v_now;
-  RETURN QUERY SELECT 7, v_open[n], v_barren[n]::bigint, NULL::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, NULL::text, NULL::text,
+  RETURN QUERY SELECT 7, v_open[n], v_without_progress[n]::bigint, NULL::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, NULL::text, NULL::text,
                       NULL::bytea, NULL::bytea, NULL::bytea, v_now
-    FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5;
+    FROM generate_subscripts(v_open, 1) n WHERE v_without_progress[n] < 5;
   IF cardinality(v_open) > cardinality(v_poison) THEN
-    RETURN QUERY SELECT * FROM read_subjects(ARRAY(SELECT v_open[n] FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5 ORDER BY n));
+    RETURN QUERY SELECT * FROM read_subjects(ARRAY(SELECT v_open[n] FROM generate_subscripts(v_open, 1) n WHERE v_without_progress[n] < 5 ORDER BY n));
   END IF;
 END $$;
 
@@ -148,7 +148,7 @@ BEGIN
   v_token := (mint_tokens(ARRAY[v_lease.token]))[1];
   v_now := clock_timestamp();
   UPDATE leases l SET token = v_token, last_end = 0 WHERE l.subject_id = p_subject;
-  INSERT INTO lease_history (subject_id, token, session_id, head_seq, barren, granted_at)
+  INSERT INTO lease_history (subject_id, token, session_id, head_seq, takeovers_without_progress, granted_at)
     SELECT p_subject, v_token, NULL, h.head_seq, 0, v_now FROM subject_head h WHERE h.subject_id = p_subject;
   RETURN QUERY SELECT 0, NULL::uuid, 0::bigint, 0::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, NULL::text, NULL::text, NULL::bytea,
                       NULL::bytea, NULL::bytea, v_now;

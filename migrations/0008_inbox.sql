@@ -32,8 +32,8 @@ BEGIN
     VALUES (p_subject, p_inbox, p_kind, p_payload, clock_timestamp(), v_lease.session_id);
   SELECT * INTO STRICT v_subject FROM subjects s WHERE s.subject_id = p_subject;
   IF v_lease.session_id IS NULL AND v_lease.state = 0 THEN
-    INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-      VALUES (v_subject.queue, v_subject.band, ready_shard(p_subject), clock_timestamp(), p_subject, v_subject.kind, v_lease.required_version);
+    INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version)
+      VALUES (v_subject.queue, v_subject.priority, ready_shard(p_subject), clock_timestamp(), p_subject, v_subject.kind, v_lease.required_version);
   END IF;
   RETURN QUERY SELECT false, v_lease.session_id, v_subject.queue;
 END $$;
@@ -68,8 +68,8 @@ BEGIN
            json_build_object('timer_id', g.timer_id, 'fire_at', to_char(g.fire_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text, v_now, w.session_id
     FROM woken w JOIN gone g ON g.subject_id = w.subject_id ORDER BY g.fire_at, g.timer_id RETURNING 1),
   readied AS (
-    INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-    SELECT s.queue, s.band, ready_shard(s.subject_id), v_now, s.subject_id, s.kind, w.required_version
+    INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version)
+    SELECT s.queue, s.priority, ready_shard(s.subject_id), v_now, s.subject_id, s.kind, w.required_version
     FROM woken w JOIN subjects s ON s.subject_id = w.subject_id WHERE w.session_id IS NULL AND w.state = 0
     ON CONFLICT DO NOTHING RETURNING 1)
   SELECT count(*) INTO v_fired FROM told;

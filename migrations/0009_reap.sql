@@ -52,17 +52,17 @@ BEGIN
   -- hold: reap_leases_locked
   WITH freed_now AS (
     UPDATE leases l SET token = v_tokens[n], session_id = NULL, last_end = v_ends[n], acquired_at = NULL,
-                        not_before = v_now + CASE WHEN b.barren >= 2 THEN least(2 ^ (b.barren - 2), 60) * interval '1 second' ELSE interval '0' END
+                        not_before = v_now + CASE WHEN b.takeovers_without_progress >= 2 THEN least(2 ^ (b.takeovers_without_progress - 2), 60) * interval '1 second' ELSE interval '0' END
       FROM generate_subscripts(v_subjects, 1) n
       CROSS JOIN LATERAL (
-        SELECT coalesce(max(CASE WHEN g.head_seq = h.head_seq AND v_ends[n] = 1 THEN g.barren + 1 ELSE 0 END), 0) AS barren
+        SELECT coalesce(max(CASE WHEN g.head_seq = h.head_seq AND v_ends[n] = 1 THEN g.takeovers_without_progress + 1 ELSE 0 END), 0) AS takeovers_without_progress
         FROM subject_head h JOIN LATERAL (SELECT * FROM lease_history x WHERE x.subject_id = v_subjects[n] ORDER BY x.token DESC LIMIT 1) g ON true
         WHERE h.subject_id = v_subjects[n]) b
       WHERE l.subject_id = v_subjects[n]
       RETURNING l.subject_id, l.state, l.not_before, l.required_version),
   readied AS (
-    INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-    SELECT s.queue, s.band, ready_shard(s.subject_id), f.not_before, s.subject_id, s.kind, f.required_version
+    INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version)
+    SELECT s.queue, s.priority, ready_shard(s.subject_id), f.not_before, s.subject_id, s.kind, f.required_version
     FROM freed_now f JOIN subjects s ON s.subject_id = f.subject_id WHERE f.state = 0 ON CONFLICT DO NOTHING RETURNING 1)
   SELECT count(*) INTO v_freed FROM freed_now;
   -- No grant can be made to a dead session, so what no lease names now none will name again.
@@ -71,12 +71,12 @@ BEGIN
   RETURN QUERY SELECT v_freed, v_seen = p_max AND v_freed > 0;
 END $$;
 
-CREATE FUNCTION give_back(p_subject uuid, p_session uuid, p_token bigint) RETURNS void LANGUAGE sql VOLATILE AS $$
+CREATE FUNCTION release_lease(p_subject uuid, p_session uuid, p_token bigint) RETURNS void LANGUAGE sql VOLATILE AS $$
   WITH freed AS (
     UPDATE leases l SET session_id = NULL, last_end = 0, acquired_at = NULL
     WHERE l.subject_id = p_subject AND l.session_id = p_session AND l.token = p_token RETURNING l.subject_id, l.state, l.required_version)
-  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-  SELECT s.queue, s.band, ready_shard(s.subject_id), clock_timestamp(), s.subject_id, s.kind, f.required_version
+  INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version)
+  SELECT s.queue, s.priority, ready_shard(s.subject_id), clock_timestamp(), s.subject_id, s.kind, f.required_version
   FROM freed f JOIN subjects s ON s.subject_id = f.subject_id WHERE f.state = 0 ON CONFLICT DO NOTHING
 $$;
 
@@ -99,8 +99,8 @@ BEGIN
     RAISE EXCEPTION 'subject % is not in quarantine', p_subject USING ERRCODE = 'AC003';
   END IF;
   UPDATE quarantine q SET released_at = clock_timestamp(), released_by = p_by WHERE q.subject_id = p_subject AND q.released_at IS NULL;
-  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-    SELECT s.queue, s.band, ready_shard(s.subject_id), clock_timestamp(), s.subject_id, s.kind, v_version FROM subjects s WHERE s.subject_id = p_subject;
+  INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version)
+    SELECT s.queue, s.priority, ready_shard(s.subject_id), clock_timestamp(), s.subject_id, s.kind, v_version FROM subjects s WHERE s.subject_id = p_subject;
 END $$;
 
 RESET ROLE;

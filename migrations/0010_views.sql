@@ -40,7 +40,7 @@ SELECT x.snapshot_id, x.subject_id AS workflow_id,
 FROM snapshot_rows x JOIN subjects s USING (subject_id);
 
 CREATE VIEW workflows AS
-SELECT l.subject_id::text AS id, l.name, l.version, l.owner, l.status, l.spec_text AS spec_yaml, l.created_at, l.updated_at, l.completed_at,
+SELECT l.subject_id::text AS id, l.name, l.version, l.owner, l.status, l.definition_text AS spec_yaml, l.created_at, l.updated_at, l.completed_at,
        l.error_message, l.started_at, l.labels, l.project_id
 FROM listings l WHERE l.kind = 'workflow';
 
@@ -58,7 +58,7 @@ SELECT row_number() OVER (ORDER BY a.subject_id, a.started_at, a.step_id, a.atte
 FROM attempt_rows a JOIN subjects s USING (subject_id) JOIN leases le USING (subject_id)
 LEFT JOIN completion_rows c ON c.subject_id = a.subject_id AND c.step_id = a.step_id
 LEFT JOIN attempt_rows later ON later.subject_id = a.subject_id AND later.step_id = a.step_id AND later.attempt_id = a.attempt_id + 1
-LEFT JOIN tasks t ON t.subject_id = a.subject_id AND t.step_id = a.step_id AND t.attempt_id = a.attempt_id;
+LEFT JOIN dispatches t ON t.subject_id = a.subject_id AND t.step_id = a.step_id AND t.attempt_id = a.attempt_id;
 
 CREATE VIEW compensation_log AS
 SELECT c.compensation_id AS id, c.subject_id::text AS workflow_id, c.step_id AS step_name, c.capability AS compensation_action, c.inputs_json,

@@ -6,7 +6,7 @@ SET LOCAL ROLE acl_owner;
 DROP VIEW workflow_steps, compensation_log, workflows;
 
 CREATE VIEW workflows AS
-SELECT l.subject_id AS id, l.name, l.version, l.owner, l.status, l.spec_text AS spec_yaml, l.created_at, l.updated_at, l.completed_at,
+SELECT l.subject_id AS id, l.name, l.version, l.owner, l.status, l.definition_text AS spec_yaml, l.created_at, l.updated_at, l.completed_at,
        l.error_message, l.started_at, l.labels, l.project_id
 FROM listings l WHERE l.kind = 'workflow';
 
@@ -45,7 +45,7 @@ FROM attempt_rows a JOIN subjects s USING (subject_id) JOIN leases le USING (sub
 LEFT JOIN completion_rows c ON c.subject_id = a.subject_id AND c.step_id = a.step_id
 LEFT JOIN event_rows e ON e.subject_id = c.subject_id AND e.seq = c.event_seq
 LEFT JOIN attempt_rows later ON later.subject_id = a.subject_id AND later.step_id = a.step_id AND later.attempt_id = a.attempt_id + 1
-LEFT JOIN tasks t ON t.subject_id = a.subject_id AND t.step_id = a.step_id AND t.attempt_id = a.attempt_id
+LEFT JOIN dispatches t ON t.subject_id = a.subject_id AND t.step_id = a.step_id AND t.attempt_id = a.attempt_id
 LEFT JOIN step_inputs i ON i.subject_id = a.subject_id AND i.step_id = a.step_id
 LEFT JOIN step_errors f ON f.subject_id = a.subject_id AND f.step_id = a.step_id AND f.attempt_id = a.attempt_id;
 

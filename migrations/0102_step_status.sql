@@ -27,7 +27,7 @@ FROM attempt_rows a JOIN subjects s USING (subject_id) JOIN leases le USING (sub
 LEFT JOIN completion_rows c ON c.subject_id = a.subject_id AND c.step_id = a.step_id
 LEFT JOIN event_rows e ON e.subject_id = c.subject_id AND e.seq = c.event_seq
 LEFT JOIN attempt_rows later ON later.subject_id = a.subject_id AND later.step_id = a.step_id AND later.attempt_id = a.attempt_id + 1
-LEFT JOIN tasks t ON t.subject_id = a.subject_id AND t.step_id = a.step_id AND t.attempt_id = a.attempt_id
+LEFT JOIN dispatches t ON t.subject_id = a.subject_id AND t.step_id = a.step_id AND t.attempt_id = a.attempt_id
 LEFT JOIN step_inputs i ON i.subject_id = a.subject_id AND i.step_id = a.step_id
 LEFT JOIN step_errors f ON f.subject_id = a.subject_id AND f.step_id = a.step_id AND f.attempt_id = a.attempt_id;
 

@@ -18,8 +18,8 @@ BEGIN
     RETURNING q.reason INTO v_reason;
   INSERT INTO inbox (subject_id, inbox_id, kind, payload, created_at)
     VALUES (p_subject, gen_random_uuid(), 'quarantine_released', json_build_object('reason', v_reason, 'by', p_by)::text, clock_timestamp());
-  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-    SELECT s.queue, s.band, ready_shard(s.subject_id), clock_timestamp(), s.subject_id, s.kind, v_version FROM subjects s WHERE s.subject_id = p_subject;
+  INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version)
+    SELECT s.queue, s.priority, ready_shard(s.subject_id), clock_timestamp(), s.subject_id, s.kind, v_version FROM subjects s WHERE s.subject_id = p_subject;
 END $$;
 
 -- An open subject is restored from its newest good snapshot and the events after it, at worst from the oldest that is kept: those
@@ -54,7 +54,7 @@ DO $$
 DECLARE v_table text;
 BEGIN
   FOREACH v_table IN ARRAY ARRAY['projects', 'subjects', 'subject_head', 'snapshot_rows', 'listings', 'contents', 'content_chunks', 'fleet_epoch',
-                                 'worker_sessions', 'ready', 'timers', 'inbox', 'tasks', 'outbox', 'request_keys', 'quarantine', 'loop_leases', 'api_keys'] LOOP
+                                 'worker_sessions', 'ready', 'timers', 'inbox', 'dispatches', 'outbox', 'request_keys', 'quarantine', 'leader_leases', 'api_keys'] LOOP
     EXECUTE format('CREATE TRIGGER not_truncated BEFORE TRUNCATE ON %I FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()', v_table);
   END LOOP;
 END $$;

@@ -26,13 +26,13 @@ BEGIN
   RETURN QUERY SELECT v_sessions, v_keys;
 END $$;
 
--- All duties of a process in one statement: an idle fleet asks once for them, not once for each.
-CREATE FUNCTION hold_loops(p_names text[], p_session uuid, p_ttl_ms bigint) RETURNS TABLE (loop_name text, held_token bigint, held_until timestamptz)
+-- All jobs of a process in one statement: an idle fleet asks once for them, not once for each.
+CREATE FUNCTION hold_leader_leases(p_names text[], p_session uuid, p_ttl_ms bigint) RETURNS TABLE (job_name text, held_token bigint, held_until timestamptz)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE v_name text;
 BEGIN
   FOR v_name IN SELECT DISTINCT n FROM unnest(p_names) n ORDER BY n LOOP   -- in one order, so that two processes do not wait for each other in a ring
-    RETURN QUERY SELECT v_name, h.held_token, h.held_until FROM hold_loop(v_name, p_session, p_ttl_ms) h;
+    RETURN QUERY SELECT v_name, h.held_token, h.held_until FROM hold_leader_lease(v_name, p_session, p_ttl_ms) h;
   END LOOP;
 END $$;
 

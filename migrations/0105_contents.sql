@@ -104,14 +104,14 @@ END $$;
 
 -- Payloads of events that are too large for a row lie in the content store, under the content hash that the chain covers.
 -- squawk-ignore constraint-missing-not-valid
-ALTER TABLE event_rows ADD COLUMN apart boolean NOT NULL DEFAULT false, ADD CONSTRAINT apart_has_no_payload CHECK (NOT apart OR payload IS NULL);
+ALTER TABLE event_rows ADD COLUMN offloaded boolean NOT NULL DEFAULT false, ADD CONSTRAINT offloaded_has_no_payload CHECK (NOT offloaded OR payload IS NULL);
 
 -- The one change an event may see: the owner removes its content. Everything the chain covers stays.
 CREATE OR REPLACE FUNCTION refuse_event_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF TG_OP = 'UPDATE' AND current_user = 'acl_owner' AND NEW.payload IS NULL AND NOT NEW.apart THEN
+  IF TG_OP = 'UPDATE' AND current_user = 'acl_owner' AND NEW.payload IS NULL AND NOT NEW.offloaded THEN
     OLD.payload := NULL;
-    OLD.apart := false;
+    OLD.offloaded := false;
     IF OLD IS NOT DISTINCT FROM NEW THEN
       RETURN NEW;
     END IF;
@@ -119,14 +119,14 @@ BEGIN
   RAISE EXCEPTION '% of event_rows is refused: events are immutable', TG_OP USING ERRCODE = '42501';
 END $$;
 
--- A payload apart is removed by dropping the reference; the collector takes the content after its grace time. (No file or chunk can have the
+-- An offloaded payload is removed by dropping the reference; the collector takes the content after its grace time. (No file or chunk can have the
 -- bytes of a payload: a payload holds the root of the state that would hold their hash.)
 CREATE OR REPLACE FUNCTION remove_contents(p_subject uuid, p_upto_seq bigint) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = public, pg_temp AS $$
 DECLARE
   v_count bigint;
   v_free bigint;
-  v_apart bytea[];
+  v_offloaded bytea[];
 BEGIN
   IF NOT EXISTS (SELECT FROM leases l WHERE l.subject_id = p_subject AND l.state = 1) THEN
     SELECT coalesce(min(x.last_event_seq), 0) INTO v_free FROM snapshot_rows x WHERE x.subject_id = p_subject;
@@ -135,34 +135,34 @@ BEGIN
         p_subject, p_upto_seq, v_free USING ERRCODE = 'AC002', HINT = format('remove up to %s, or wait until it is closed', v_free);
     END IF;
   END IF;
-  SELECT coalesce(array_agg(e.content_hash), '{}') INTO v_apart FROM event_rows e WHERE e.subject_id = p_subject AND e.seq <= p_upto_seq AND e.apart;
-  UPDATE event_rows SET payload = NULL, apart = false WHERE subject_id = p_subject AND seq <= p_upto_seq AND (payload IS NOT NULL OR apart);
+  SELECT coalesce(array_agg(e.content_hash), '{}') INTO v_offloaded FROM event_rows e WHERE e.subject_id = p_subject AND e.seq <= p_upto_seq AND e.offloaded;
+  UPDATE event_rows SET payload = NULL, offloaded = false WHERE subject_id = p_subject AND seq <= p_upto_seq AND (payload IS NOT NULL OR offloaded);
   GET DIAGNOSTICS v_count = ROW_COUNT;
-  DELETE FROM content_refs r WHERE r.hash = ANY (v_apart) AND r.subject_id = p_subject
-    AND NOT EXISTS (SELECT FROM event_rows e WHERE e.subject_id = p_subject AND e.apart AND e.content_hash = r.hash);
-  UPDATE contents c SET used_at = clock_timestamp() WHERE c.hash = ANY (v_apart) AND c.used_at IS NOT NULL;  -- looked at again after the grace
+  DELETE FROM content_refs r WHERE r.hash = ANY (v_offloaded) AND r.subject_id = p_subject
+    AND NOT EXISTS (SELECT FROM event_rows e WHERE e.subject_id = p_subject AND e.offloaded AND e.content_hash = r.hash);
+  UPDATE contents c SET used_at = clock_timestamp() WHERE c.hash = ANY (v_offloaded) AND c.used_at IS NOT NULL;  -- looked at again after the grace
   RETURN v_count;
 END $$;
 
 -- The text of a payload wherever PostgreSQL holds it; null if it was removed, or lies in an object store.
-CREATE FUNCTION payload_text(p_payload text, p_apart boolean, p_hash bytea) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN p_apart THEN (SELECT convert_from(string_agg(c.bytes, ''::bytea ORDER BY c.number), 'UTF8') FROM content_chunks c WHERE c.hash = p_hash)
+CREATE FUNCTION payload_text(p_payload text, p_offloaded boolean, p_hash bytea) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN p_offloaded THEN (SELECT convert_from(string_agg(c.bytes, ''::bytea ORDER BY c.number), 'UTF8') FROM content_chunks c WHERE c.hash = p_hash)
               ELSE p_payload END
 $$;
 
 CREATE OR REPLACE VIEW events AS
 SELECT event_uuid(e.subject_id, e.seq) AS event_id, e.subject_id AS workflow_id, e.seq AS event_seq, e.type::varchar(50) AS event_type,
-       payload_text(e.payload, e.apart, e.content_hash)::jsonb AS payload, e.at AS timestamp, e.schema_version::text::varchar(10) AS schema_version,
+       payload_text(e.payload, e.offloaded, e.content_hash)::jsonb AS payload, e.at AS timestamp, e.schema_version::text::varchar(10) AS schema_version,
        e.producer_version::varchar(20) AS producer_version, encode(e.checksum, 'hex')::varchar(64) AS checksum,
        e.token AS fencing_token, e.journal_id, encode(e.chain, 'hex') AS chain, s.project_id
 FROM event_rows e JOIN subjects s USING (subject_id);
 
--- As in 0007, but an event whose payload lies apart says so ('@').
+-- As in 0007, but an event whose payload is offloaded says so ('@').
 CREATE OR REPLACE FUNCTION read_subjects(p_subject uuid[])
 RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
                b3 bytea, at1 timestamptz) LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-  RETURN QUERY SELECT 1, l.subject_id, l.token, l.wake, h.head_seq, s.band::bigint, s.project_id, h.journal_id, s.kind, s.queue, h.chain, h.state_root,
+  RETURN QUERY SELECT 1, l.subject_id, l.token, l.wake, h.head_seq, s.priority::bigint, s.project_id, h.journal_id, s.kind, s.queue, h.chain, h.state_root,
                       NULL::bytea, h.last_timestamp
     FROM unnest(p_subject) WITH ORDINALITY AS p(id, n) JOIN leases l ON l.subject_id = p.id JOIN subject_head h ON h.subject_id = p.id
     JOIN subjects s ON s.subject_id = p.id ORDER BY p.n;
@@ -171,7 +171,7 @@ BEGIN
     FROM unnest(p_subject) AS p(id) CROSS JOIN LATERAL (
       SELECT * FROM snapshot_rows r WHERE r.subject_id = p.id ORDER BY r.last_event_seq DESC LIMIT 1) x;
   RETURN QUERY SELECT 3, e.subject_id, e.seq, e.schema_version::bigint, e.token, NULL::bigint, e.journal_id, NULL::uuid, e.type,
-                      e.producer_version || E'\n' || CASE WHEN e.apart THEN '@' ELSE coalesce('+' || e.payload, '-') END, e.checksum, e.content_hash, e.chain, e.at
+                      e.producer_version || E'\n' || CASE WHEN e.offloaded THEN '@' ELSE coalesce('+' || e.payload, '-') END, e.checksum, e.content_hash, e.chain, e.at
     FROM unnest(p_subject) AS p(id)
     CROSS JOIN LATERAL (SELECT coalesce(max(r.last_event_seq), 0) AS seq FROM snapshot_rows r WHERE r.subject_id = p.id) x
     JOIN event_rows e ON e.subject_id = p.id AND e.seq > x.seq ORDER BY e.subject_id, e.seq;

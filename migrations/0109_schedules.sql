@@ -7,7 +7,7 @@ CREATE TABLE schedules (
   schedule_id uuid PRIMARY KEY,
   project_id uuid NOT NULL REFERENCES projects,
   name text NOT NULL CHECK (name <> '' AND length(name) <= 100),
-  spec_text text NOT NULL,
+  definition_text text NOT NULL,
   inputs text NOT NULL,                                   -- JSON objects, as text
   labels text NOT NULL,
   cron text NOT NULL,

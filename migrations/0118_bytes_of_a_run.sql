@@ -9,27 +9,27 @@ ALTER TABLE event_rows ALTER COLUMN type SET STORAGE MAIN, ALTER COLUMN producer
 
 -- The workflow as submitted never changes, so it stands in the row that never changes: each change of a listing wrote it anew. Rows from before keep theirs in the
 -- listing; a program from before reads an empty text of newer ones.
-ALTER TABLE subjects ADD COLUMN spec_text text;
-ALTER TABLE subjects ALTER COLUMN spec_text SET STORAGE MAIN;
+ALTER TABLE subjects ADD COLUMN definition_text text;
+ALTER TABLE subjects ALTER COLUMN definition_text SET STORAGE MAIN;
 DO $$ BEGIN
-  ALTER TABLE subjects ALTER COLUMN spec_text SET COMPRESSION lz4;
+  ALTER TABLE subjects ALTER COLUMN definition_text SET COMPRESSION lz4;
 EXCEPTION WHEN feature_not_supported THEN
   NULL;  -- said in 0112
 END $$;
-ALTER TABLE listings ALTER COLUMN spec_text SET DEFAULT '';
+ALTER TABLE listings ALTER COLUMN definition_text SET DEFAULT '';
 
 CREATE OR REPLACE VIEW workflows AS
-SELECT l.subject_id AS id, l.name, l.version, l.owner, l.status, coalesce(s.spec_text, l.spec_text) AS spec_yaml, l.created_at, l.updated_at, l.completed_at,
+SELECT l.subject_id AS id, l.name, l.version, l.owner, l.status, coalesce(s.definition_text, l.definition_text) AS spec_yaml, l.created_at, l.updated_at, l.completed_at,
        l.error_message, l.started_at, l.labels, l.project_id
 FROM listings l JOIN subjects s USING (subject_id) WHERE l.kind = 'workflow';
 
 CREATE OR REPLACE FUNCTION create_subjects(
   p_token bigint,
-  p_subject uuid[], p_project uuid[], p_kind text[], p_queue text[], p_band int[], p_version int[], p_key text[], p_hash bytea[],
+  p_subject uuid[], p_project uuid[], p_kind text[], p_queue text[], p_priority int[], p_version int[], p_key text[], p_hash bytea[],
   p_head bigint[], p_chain bytea[], p_root bytea[], p_journal uuid[], p_at timestamptz[], p_deadline timestamptz[], p_ready boolean[],
-  p_name text[], p_name_version text[], p_owner text[], p_status text[], p_spec text[], p_labels text[], p_traceparent text[],
+  p_name text[], p_name_version text[], p_owner text[], p_status text[], p_definition text[], p_labels text[], p_traceparent text[],
   e_item int[], e_seq bigint[], e_type text[], e_schema int[], e_producer text[], e_at timestamptz[], e_checksum bytea[], e_content bytea[],
-  e_chain bytea[], e_payload text[], e_apart boolean[],
+  e_chain bytea[], e_payload text[], e_offloaded boolean[],
   t_item int[], t_id text[], t_at timestamptz[], x_item int[], x_hash bytea[])
 RETURNS TABLE (item int, outcome int, subject uuid, token bigint, db_now timestamptz) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -79,15 +79,15 @@ BEGIN
     END IF;
   END IF;
 
-  INSERT INTO subjects (subject_id, project_id, kind, queue, band, created_at, traceparent, spec_text)
-    SELECT p_subject[n], p_project[n], p_kind[n], p_queue[n], p_band[n], p_at[n], p_traceparent[n], CASE WHEN p_name[n] IS NOT NULL THEN p_spec[n] END FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n];
+  INSERT INTO subjects (subject_id, project_id, kind, queue, priority, created_at, traceparent, definition_text)
+    SELECT p_subject[n], p_project[n], p_kind[n], p_queue[n], p_priority[n], p_at[n], p_traceparent[n], CASE WHEN p_name[n] IS NOT NULL THEN p_definition[n] END FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n];
   INSERT INTO subject_head (subject_id, head_seq, chain, state_root, journal_id, last_timestamp, run_deadline)
     SELECT p_subject[n], p_head[n], p_chain[n], p_root[n], p_journal[n], p_at[n], p_deadline[n]
     FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n];
-  INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload, apart)
-    SELECT p_subject[e.item], e.seq, p_journal[e.item], e.type, e.schema, e.producer, p_token, e.at, e.checksum, e.content, e.chain, e.payload, e.apart
-    FROM unnest(e_item, e_seq, e_type, e_schema, e_producer, e_at, e_checksum, e_content, e_chain, e_payload, e_apart)
-      AS e(item, seq, type, schema, producer, at, checksum, content, chain, payload, apart)
+  INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload, offloaded)
+    SELECT p_subject[e.item], e.seq, p_journal[e.item], e.type, e.schema, e.producer, p_token, e.at, e.checksum, e.content, e.chain, e.payload, e.offloaded
+    FROM unnest(e_item, e_seq, e_type, e_schema, e_producer, e_at, e_checksum, e_content, e_chain, e_payload, e_offloaded)
+      AS e(item, seq, type, schema, producer, at, checksum, content, chain, payload, offloaded)
     WHERE v_fresh[e.item];
   INSERT INTO listings (subject_id, project_id, kind, name, version, owner, status, labels, created_at, updated_at)
     SELECT p_subject[n], p_project[n], p_kind[n], p_name[n], p_name_version[n], p_owner[n], p_status[n], p_labels[n], p_at[n], p_at[n]
@@ -100,8 +100,8 @@ BEGIN
     INSERT INTO content_refs (hash, subject_id)
       SELECT DISTINCT x.hash, p_subject[x.item] FROM unnest(x_item, x_hash) AS x(item, hash) WHERE v_fresh[x.item] ORDER BY 1;
   END IF;
-  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-    SELECT p_queue[n], p_band[n], ready_shard(p_subject[n]), clock_timestamp(), p_subject[n], p_kind[n], p_version[n]
+  INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version)
+    SELECT p_queue[n], p_priority[n], ready_shard(p_subject[n]), clock_timestamp(), p_subject[n], p_kind[n], p_version[n]
     FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n] AND p_ready[n];
 
   IF NOT v_keys THEN

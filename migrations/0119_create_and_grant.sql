@@ -5,11 +5,11 @@ SET LOCAL ROLE acl_owner;
 
 CREATE FUNCTION create_and_grant(
   p_token bigint,
-  p_subject uuid[], p_project uuid[], p_kind text[], p_queue text[], p_band int[], p_version int[], p_key text[], p_hash bytea[],
+  p_subject uuid[], p_project uuid[], p_kind text[], p_queue text[], p_priority int[], p_version int[], p_key text[], p_hash bytea[],
   p_head bigint[], p_chain bytea[], p_root bytea[], p_journal uuid[], p_at timestamptz[], p_deadline timestamptz[], p_ready boolean[],
-  p_name text[], p_name_version text[], p_owner text[], p_status text[], p_spec text[], p_labels text[], p_traceparent text[],
+  p_name text[], p_name_version text[], p_owner text[], p_status text[], p_definition text[], p_labels text[], p_traceparent text[],
   e_item int[], e_seq bigint[], e_type text[], e_schema int[], e_producer text[], e_at timestamptz[], e_checksum bytea[], e_content bytea[],
-  e_chain bytea[], e_payload text[], e_apart boolean[],
+  e_chain bytea[], e_payload text[], e_offloaded boolean[],
   t_item int[], t_id text[], t_at timestamptz[], x_item int[], x_hash bytea[], p_grant uuid[])
 RETURNS TABLE (item int, outcome int, subject uuid, token bigint, db_now timestamptz, granted boolean) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -69,16 +69,16 @@ BEGIN
     END IF;
   END IF;
 
-  INSERT INTO subjects (subject_id, project_id, kind, queue, band, created_at, traceparent, spec_text)
-    SELECT p_subject[n], p_project[n], p_kind[n], p_queue[n], p_band[n], p_at[n], p_traceparent[n],
-           CASE WHEN p_name[n] IS NOT NULL THEN p_spec[n] END
+  INSERT INTO subjects (subject_id, project_id, kind, queue, priority, created_at, traceparent, definition_text)
+    SELECT p_subject[n], p_project[n], p_kind[n], p_queue[n], p_priority[n], p_at[n], p_traceparent[n],
+           CASE WHEN p_name[n] IS NOT NULL THEN p_definition[n] END
     FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n];
   INSERT INTO subject_head (subject_id, head_seq, chain, state_root, journal_id, last_timestamp, run_deadline)
     SELECT p_subject[n], p_head[n], p_chain[n], p_root[n], p_journal[n], p_at[n], p_deadline[n]
     FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n];
-  INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload, apart)
+  INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload, offloaded)
     SELECT p_subject[e_item[n]], e_seq[n], p_journal[e_item[n]], e_type[n], e_schema[n], e_producer[n], p_token, e_at[n], e_checksum[n], e_content[n], e_chain[n],
-           e_payload[n], e_apart[n]
+           e_payload[n], e_offloaded[n]
     FROM generate_subscripts(e_item, 1) n WHERE v_fresh[e_item[n]];
   INSERT INTO listings (subject_id, project_id, kind, name, version, owner, status, labels, created_at, updated_at)
     SELECT p_subject[n], p_project[n], p_kind[n], p_name[n], p_name_version[n], p_owner[n], p_status[n], p_labels[n], p_at[n], p_at[n]
@@ -92,12 +92,12 @@ BEGIN
       SELECT DISTINCT x.hash, p_subject[x.item] FROM unnest(x_item, x_hash) AS x(item, hash) WHERE v_fresh[x.item] ORDER BY 1;
   END IF;
   IF true = ANY (v_given) THEN
-    INSERT INTO lease_history (subject_id, token, session_id, head_seq, barren, granted_at)
+    INSERT INTO lease_history (subject_id, token, session_id, head_seq, takeovers_without_progress, granted_at)
       SELECT p_subject[n], p_token, p_grant[n], p_head[n], 0, v_now FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n] AND v_given[n];
   END IF;
   IF false = ANY (v_given) THEN
-    INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-      SELECT p_queue[n], p_band[n], ready_shard(p_subject[n]), clock_timestamp(), p_subject[n], p_kind[n], p_version[n]
+    INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version)
+      SELECT p_queue[n], p_priority[n], ready_shard(p_subject[n]), clock_timestamp(), p_subject[n], p_kind[n], p_version[n]
       FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n] AND p_ready[n] AND NOT v_given[n];
   END IF;
 

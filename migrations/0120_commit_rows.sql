@@ -8,7 +8,7 @@ CREATE TYPE commit_item AS (
   required int, not_before timestamptz, reason text, next_wake timestamptz);
 CREATE TYPE commit_event AS (
   item int, subject uuid, token bigint, seq bigint, journal uuid, type text, schema int, producer text, at timestamptz, checksum bytea, content bytea,
-  chain bytea, payload text, apart boolean);
+  chain bytea, payload text, offloaded boolean);
 CREATE TYPE commit_attempt AS (item int, subject uuid, token bigint, step text, attempt int, at timestamptz);
 CREATE TYPE commit_completion AS (
   item int, subject uuid, token bigint, step text, attempt int, fused boolean, seq bigint, at timestamptz, checksum bytea);

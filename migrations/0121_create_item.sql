@@ -3,8 +3,8 @@
 SET LOCAL ROLE acl_owner;
 
 CREATE TYPE create_item AS (
-  n int, subject uuid, project uuid, kind text, queue text, band int, version int, head bigint, chain bytea, root bytea, journal uuid, at timestamptz,
-  deadline timestamptz, ready boolean, session uuid, name text, name_version text, owner text, status text, spec text, labels text, traceparent text);
+  n int, subject uuid, project uuid, kind text, queue text, priority int, version int, head bigint, chain bytea, root bytea, journal uuid, at timestamptz,
+  deadline timestamptz, ready boolean, session uuid, name text, name_version text, owner text, status text, definition text, labels text, traceparent text);
 
 -- The token of everything that is made now: the first of the epoch.
 CREATE FUNCTION first_token() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT (current_epoch() << 32) + 1 $$;

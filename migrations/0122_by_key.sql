@@ -13,18 +13,18 @@ DECLARE
   v_locked uuid[];            -- leases we have, in ascending order
   v_open uuid[];              -- of them, free and open
   v_tokens bigint[];
-  v_barren int[];
+  v_without_progress int[];
   v_heads bigint[];
   v_poison uuid[] := '{}';
   v_given uuid[];             -- of the open, granted
-  v_wanted_tasks uuid[];
-  v_tasks uuid[] := '{}';     -- task rows we have
-  v_task_tokens bigint[];
+  v_wanted_dispatches uuid[];
+  v_dispatches uuid[] := '{}';     -- dispatch rows we have
+  v_dispatch_tokens bigint[];
   v_taken uuid[] := '{}';     -- of them, granted
   v_now timestamptz := clock_timestamp();
 BEGIN
-  SELECT array_agg(DISTINCT r.subject_id) FILTER (WHERE r.kind <> 'task'), array_agg(r.subject_id) FILTER (WHERE r.kind = 'task')
-    INTO v_wanted, v_wanted_tasks FROM unnest(p_ready) r;
+  SELECT array_agg(DISTINCT r.subject_id) FILTER (WHERE r.kind <> 'dispatch'), array_agg(r.subject_id) FILTER (WHERE r.kind = 'dispatch')
+    INTO v_wanted, v_wanted_dispatches FROM unnest(p_ready) r;
   SELECT coalesce(array_agg(l.subject_id), '{}'), coalesce(array_agg(l.subject_id) FILTER (WHERE l.session_id IS NULL AND l.state = 0), '{}')
     INTO v_locked, v_open
     FROM (SELECT w.id FROM unnest(v_wanted) AS w(id) ORDER BY w.id) w
@@ -33,65 +33,65 @@ BEGIN
 
   -- Takeovers without progress: the head of now against the head at the last grant.
   SELECT array_agg(p.id ORDER BY p.id), array_agg(h.head_seq ORDER BY p.id),
-         array_agg(CASE WHEN g.head_seq IS DISTINCT FROM h.head_seq OR l.last_end = 0 THEN 0 WHEN l.last_end = 1 THEN g.barren + 1 ELSE g.barren END ORDER BY p.id),
+         array_agg(CASE WHEN g.head_seq IS DISTINCT FROM h.head_seq OR l.last_end = 0 THEN 0 WHEN l.last_end = 1 THEN g.takeovers_without_progress + 1 ELSE g.takeovers_without_progress END ORDER BY p.id),
          mint_tokens(array_agg(l.token ORDER BY p.id))
-    INTO v_open, v_heads, v_barren, v_tokens
+    INTO v_open, v_heads, v_without_progress, v_tokens
     FROM unnest(v_open) AS p(id) CROSS JOIN LATERAL (SELECT x.token, x.last_end FROM leases x WHERE x.subject_id = p.id LIMIT 1) l
     CROSS JOIN LATERAL (SELECT x.head_seq FROM subject_head x WHERE x.subject_id = p.id LIMIT 1) h
     LEFT JOIN LATERAL (SELECT * FROM lease_history x WHERE x.subject_id = p.id ORDER BY x.token DESC LIMIT 1) g ON true;
   v_open := coalesce(v_open, '{}');
 
-  IF 5 <= ANY (v_barren) THEN
-    WITH bad AS (SELECT v_open[n] AS id, v_barren[n] AS barren, v_heads[n] AS head FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] >= 5),
+  IF 5 <= ANY (v_without_progress) THEN
+    WITH bad AS (SELECT v_open[n] AS id, v_without_progress[n] AS takeovers_without_progress, v_heads[n] AS head FROM generate_subscripts(v_open, 1) n WHERE v_without_progress[n] >= 5),
     closed AS (UPDATE leases l SET state = 2, waiting_reason = NULL, waiting_since = NULL, next_wake = NULL FROM bad WHERE l.subject_id = bad.id RETURNING l.subject_id),
     told AS (INSERT INTO quarantine (subject_id, reason, detail, at)
-      SELECT id, 'takeovers_without_progress', format('%s workers in a row died holding it and the journal stayed at event %s: it may be what kills them', barren, head), v_now FROM bad
+      SELECT id, 'takeovers_without_progress', format('%s workers in a row died holding it and the journal stayed at event %s: it may be what kills them', takeovers_without_progress, head), v_now FROM bad
       RETURNING subject_id)
     SELECT coalesce(array_agg(c.subject_id), '{}') INTO v_poison FROM closed c;
   END IF;
 
-  SELECT coalesce(array_agg(v_open[n] ORDER BY n), '{}') INTO v_given FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5;
+  SELECT coalesce(array_agg(v_open[n] ORDER BY n), '{}') INTO v_given FROM generate_subscripts(v_open, 1) n WHERE v_without_progress[n] < 5;
   UPDATE leases l SET token = v_tokens[array_position(v_open, l.subject_id)], session_id = p_session, acquired_at = v_now, last_end = 0, not_before = NULL,
                       waiting_reason = NULL, waiting_since = NULL, next_wake = NULL
     WHERE l.subject_id = ANY (v_given);
-  INSERT INTO lease_history (subject_id, token, session_id, head_seq, barren, granted_at)
-    SELECT v_open[n], v_tokens[n], p_session, v_heads[n], v_barren[n], v_now FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5;
+  INSERT INTO lease_history (subject_id, token, session_id, head_seq, takeovers_without_progress, granted_at)
+    SELECT v_open[n], v_tokens[n], p_session, v_heads[n], v_without_progress[n], v_now FROM generate_subscripts(v_open, 1) n WHERE v_without_progress[n] < 5;
 
-  -- Tasks behind the leases, in the order of locks. Their ends have the lease and wait for the task, so nothing here waits for one. The token
+  -- Dispatches behind the leases, in the order of locks. Their ends have the lease and wait for the dispatch, so nothing here waits for one. The token
   -- grows over the attempts of a step.
-  IF cardinality(v_wanted_tasks) > 0 THEN
-    SELECT coalesce(array_agg(t.task_id ORDER BY t.task_id), '{}'), mint_tokens(array_agg(t.before ORDER BY t.task_id)) INTO v_tasks, v_task_tokens
-      FROM (SELECT x.task_id, (SELECT coalesce(max(o.token), 0) FROM tasks o WHERE o.subject_id = x.subject_id AND o.step_id = x.step_id) AS before
-            FROM tasks x WHERE x.task_id = ANY (v_wanted_tasks) ORDER BY x.task_id FOR UPDATE OF x SKIP LOCKED) t;
-    -- hold: claim_tasks_locked
+  IF cardinality(v_wanted_dispatches) > 0 THEN
+    SELECT coalesce(array_agg(t.dispatch_id ORDER BY t.dispatch_id), '{}'), mint_tokens(array_agg(t.before ORDER BY t.dispatch_id)) INTO v_dispatches, v_dispatch_tokens
+      FROM (SELECT x.dispatch_id, (SELECT coalesce(max(o.token), 0) FROM dispatches o WHERE o.subject_id = x.subject_id AND o.step_id = x.step_id) AS before
+            FROM dispatches x WHERE x.dispatch_id = ANY (v_wanted_dispatches) ORDER BY x.dispatch_id FOR UPDATE OF x SKIP LOCKED) t;
+    -- hold: claim_dispatches_locked
     WITH taken AS (
-      UPDATE tasks t SET state = 'started', token = v_task_tokens[n], session_id = p_session, started_at = v_now
-        FROM generate_subscripts(v_tasks, 1) n WHERE t.task_id = v_tasks[n] AND t.state = 'queued' AND NOT t.cancel_requested RETURNING t.task_id)
-    SELECT coalesce(array_agg(k.task_id), '{}') INTO v_taken FROM taken k;
+      UPDATE dispatches t SET state = 'started', token = v_dispatch_tokens[n], session_id = p_session, started_at = v_now
+        FROM generate_subscripts(v_dispatches, 1) n WHERE t.dispatch_id = v_dispatches[n] AND t.state = 'queued' AND NOT t.cancel_requested RETURNING t.dispatch_id)
+    SELECT coalesce(array_agg(k.dispatch_id), '{}') INTO v_taken FROM taken k;
   END IF;
 
-  -- A task that is no more: the scalar subquery has no hashed form, which would read the whole table. The rows are locked by us: their places stay.
+  -- A dispatch that is no more: the scalar subquery has no hashed form, which would read the whole table. The rows are locked by us: their places stay.
   DELETE FROM ready r WHERE r.ctid = ANY (ARRAY(
     SELECT x.place FROM unnest(p_ready) d
     CROSS JOIN LATERAL (
       SELECT y.ctid AS place FROM ready y
-      WHERE y.queue = d.queue AND y.band = d.band AND y.shard = d.shard AND y.ready_at = d.ready_at AND y.subject_id = d.subject_id LIMIT 1) x
-    WHERE d.subject_id = ANY (v_locked) OR d.subject_id = ANY (v_tasks)
-          OR d.kind = 'task' AND (SELECT t.task_id FROM tasks t WHERE t.task_id = d.subject_id) IS NULL));
+      WHERE y.queue = d.queue AND y.priority = d.priority AND y.shard = d.shard AND y.ready_at = d.ready_at AND y.subject_id = d.subject_id LIMIT 1) x
+    WHERE d.subject_id = ANY (v_locked) OR d.subject_id = ANY (v_dispatches)
+          OR d.kind = 'dispatch' AND (SELECT t.dispatch_id FROM dispatches t WHERE t.dispatch_id = d.subject_id) IS NULL));
   -- hold: claim_token_raised
 
   RETURN QUERY
-    SELECT 0, NULL::uuid, (SELECT count(*) FROM unnest(p_ready) d WHERE d.subject_id = ANY (v_locked) AND NOT d.subject_id = ANY (v_open)) + cardinality(v_tasks) - cardinality(v_taken),
+    SELECT 0, NULL::uuid, (SELECT count(*) FROM unnest(p_ready) d WHERE d.subject_id = ANY (v_locked) AND NOT d.subject_id = ANY (v_open)) + cardinality(v_dispatches) - cardinality(v_taken),
            cardinality(v_poison)::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, NULL::text, NULL::text, NULL::bytea, NULL::bytea,
            NULL::bytea, v_now
     UNION ALL
-    SELECT 7, v_open[n], v_barren[n]::bigint, NULL::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, NULL::text, NULL::text,
+    SELECT 7, v_open[n], v_without_progress[n]::bigint, NULL::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, NULL::text, NULL::text,
            NULL::bytea, NULL::bytea, NULL::bytea, v_now
-      FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5;
+      FROM generate_subscripts(v_open, 1) n WHERE v_without_progress[n] < 5;
   IF cardinality(v_taken) > 0 THEN
-    RETURN QUERY SELECT 8, t.subject_id, t.attempt_id::bigint, t.band::bigint, t.token, NULL::bigint, t.task_id, s.project_id, t.step_id,
+    RETURN QUERY SELECT 8, t.subject_id, t.attempt_id::bigint, t.priority::bigint, t.token, NULL::bigint, t.dispatch_id, s.project_id, t.step_id,
                         t.queue || E'\n' || t.payload, NULL::bytea, NULL::bytea, NULL::bytea, t.deadline
-      FROM tasks t JOIN subjects s ON s.subject_id = t.subject_id WHERE t.task_id = ANY (v_taken) ORDER BY t.created_at, t.task_id;
+      FROM dispatches t JOIN subjects s ON s.subject_id = t.subject_id WHERE t.dispatch_id = ANY (v_taken) ORDER BY t.created_at, t.dispatch_id;
   END IF;
   IF cardinality(v_open) > cardinality(v_poison) THEN
     RETURN QUERY SELECT * FROM read_subjects(v_given);
@@ -102,7 +102,7 @@ CREATE OR REPLACE FUNCTION read_subjects(p_subject uuid[])
 RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
                b3 bytea, at1 timestamptz) LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-  RETURN QUERY SELECT 1, l.subject_id, l.token, l.wake, h.head_seq, s.band::bigint, s.project_id, h.journal_id, s.kind, s.queue, h.chain, h.state_root,
+  RETURN QUERY SELECT 1, l.subject_id, l.token, l.wake, h.head_seq, s.priority::bigint, s.project_id, h.journal_id, s.kind, s.queue, h.chain, h.state_root,
                       NULL::bytea, h.last_timestamp
     FROM unnest(p_subject) WITH ORDINALITY AS p(id, n) CROSS JOIN LATERAL (SELECT * FROM leases x WHERE x.subject_id = p.id LIMIT 1) l
     CROSS JOIN LATERAL (SELECT * FROM subject_head x WHERE x.subject_id = p.id LIMIT 1) h
@@ -112,7 +112,7 @@ BEGIN
     FROM unnest(p_subject) AS p(id) CROSS JOIN LATERAL (
       SELECT * FROM snapshot_rows r WHERE r.subject_id = p.id ORDER BY r.last_event_seq DESC LIMIT 1) x;
   RETURN QUERY SELECT 3, e.subject_id, e.seq, e.schema_version::bigint, e.token, NULL::bigint, e.journal_id, NULL::uuid, e.type,
-                      e.producer_version || E'\n' || CASE WHEN e.apart THEN '@' ELSE coalesce('+' || e.payload, '-') END, e.checksum, e.content_hash, e.chain, e.at
+                      e.producer_version || E'\n' || CASE WHEN e.offloaded THEN '@' ELSE coalesce('+' || e.payload, '-') END, e.checksum, e.content_hash, e.chain, e.at
     FROM unnest(p_subject) AS p(id)
     CROSS JOIN LATERAL (SELECT coalesce(max(r.last_event_seq), 0) AS seq FROM snapshot_rows r WHERE r.subject_id = p.id) x
     CROSS JOIN LATERAL (SELECT * FROM event_rows r WHERE r.subject_id = p.id AND r.seq > x.seq OFFSET 0) e ORDER BY e.subject_id, e.seq;
@@ -152,10 +152,10 @@ BEGIN
     CROSS JOIN LATERAL (SELECT x.subject_id, x.session_id, x.token FROM leases x WHERE x.subject_id = c.id LIMIT 1 FOR UPDATE SKIP LOCKED) l
     CROSS JOIN LATERAL (SELECT x.end_kind FROM worker_sessions x WHERE x.session_id = l.session_id AND x.dead_at IS NOT NULL LIMIT 1) s;
   -- hold: reap_leases_locked
-  SELECT array_agg(CASE WHEN b.barren >= 2 THEN least(2 ^ (b.barren - 2), 60) * interval '1 second' ELSE interval '0' END ORDER BY n) INTO v_waits
+  SELECT array_agg(CASE WHEN b.takeovers_without_progress >= 2 THEN least(2 ^ (b.takeovers_without_progress - 2), 60) * interval '1 second' ELSE interval '0' END ORDER BY n) INTO v_waits
     FROM generate_subscripts(v_subjects, 1) n
     CROSS JOIN LATERAL (
-      SELECT coalesce(max(CASE WHEN g.head_seq = h.head_seq AND v_ends[n] = 1 THEN g.barren + 1 ELSE 0 END), 0) AS barren
+      SELECT coalesce(max(CASE WHEN g.head_seq = h.head_seq AND v_ends[n] = 1 THEN g.takeovers_without_progress + 1 ELSE 0 END), 0) AS takeovers_without_progress
       FROM (SELECT x.head_seq FROM subject_head x WHERE x.subject_id = v_subjects[n] LIMIT 1) h
       CROSS JOIN LATERAL (SELECT * FROM lease_history x WHERE x.subject_id = v_subjects[n] ORDER BY x.token DESC LIMIT 1) g) b;
   WITH freed_now AS (
@@ -165,15 +165,15 @@ BEGIN
       WHERE l.subject_id = ANY (v_subjects)
       RETURNING l.subject_id, l.state, l.not_before, l.required_version),
   readied AS (
-    INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-    SELECT s.queue, s.band, ready_shard(s.subject_id), f.not_before, s.subject_id, s.kind, f.required_version
+    INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version)
+    SELECT s.queue, s.priority, ready_shard(s.subject_id), f.not_before, s.subject_id, s.kind, f.required_version
     FROM freed_now f CROSS JOIN LATERAL (SELECT * FROM subjects x WHERE x.subject_id = f.subject_id LIMIT 1) s WHERE f.state = 0
     ON CONFLICT DO NOTHING RETURNING 1)
   SELECT count(*) INTO v_freed FROM freed_now;
-  -- No grant can be made to a dead session, so what no lease and no started task names now none will name again.
+  -- No grant can be made to a dead session, so what no lease and no started dispatch names now none will name again.
   UPDATE worker_sessions s SET reaped = true WHERE s.dead_at IS NOT NULL AND NOT s.reaped
     AND (SELECT l.subject_id FROM leases l WHERE l.session_id = s.session_id LIMIT 1) IS NULL
-    AND (SELECT t.task_id FROM tasks t WHERE t.session_id = s.session_id AND t.state = 'started' LIMIT 1) IS NULL;
+    AND (SELECT t.dispatch_id FROM dispatches t WHERE t.session_id = s.session_id AND t.state = 'started' LIMIT 1) IS NULL;
   RETURN QUERY SELECT v_freed, v_seen = p_max AND v_freed > 0;
 END $$;
 
@@ -216,8 +216,8 @@ BEGIN
            json_build_object('timer_id', v_gone_ids[n], 'fire_at', to_char(v_gone_at[n] AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text, v_now, w.session_id
     FROM woken w, unnest(array_positions(v_gone, w.subject_id)) n ORDER BY n RETURNING 1),
   readied AS (
-    INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-    SELECT s.queue, s.band, ready_shard(s.subject_id), v_now, s.subject_id, s.kind, w.required_version
+    INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version)
+    SELECT s.queue, s.priority, ready_shard(s.subject_id), v_now, s.subject_id, s.kind, w.required_version
     FROM woken w CROSS JOIN LATERAL (SELECT * FROM subjects x WHERE x.subject_id = w.subject_id LIMIT 1) s WHERE w.session_id IS NULL AND w.state = 0
     ON CONFLICT DO NOTHING RETURNING 1)
   SELECT count(*) INTO v_fired FROM told;
@@ -225,32 +225,32 @@ BEGIN
 END $$;
 
 -- In plpgsql, which keeps its plans: what is written in SQL and cannot become part of the query around it is read and planned at each call.
-CREATE OR REPLACE FUNCTION ready_lanes() RETURNS TABLE (queue text, band smallint) LANGUAGE plpgsql STABLE SET enable_sort = off AS $$
+CREATE OR REPLACE FUNCTION ready_lanes() RETURNS TABLE (queue text, priority smallint) LANGUAGE plpgsql STABLE SET enable_sort = off AS $$
 BEGIN
   RETURN QUERY
     WITH RECURSIVE lane AS (
-      (SELECT r.queue, r.band FROM ready r ORDER BY r.queue, r.band LIMIT 1)
+      (SELECT r.queue, r.priority FROM ready r ORDER BY r.queue, r.priority LIMIT 1)
       UNION ALL
-      SELECT n.queue, n.band FROM lane l
-      CROSS JOIN LATERAL (SELECT r.queue, r.band FROM ready r WHERE (r.queue, r.band) > (l.queue, l.band) ORDER BY r.queue, r.band LIMIT 1) n)
-    SELECT lane.queue, lane.band FROM lane;
+      SELECT n.queue, n.priority FROM lane l
+      CROSS JOIN LATERAL (SELECT r.queue, r.priority FROM ready r WHERE (r.queue, r.priority) > (l.queue, l.priority) ORDER BY r.queue, r.priority LIMIT 1) n)
+    SELECT lane.queue, lane.priority FROM lane;
 END $$;
 
-CREATE OR REPLACE FUNCTION due_ready(p_shard int, m_queue text[], m_band int[], m_at timestamptz[], m_subject uuid[], p_max int)
-RETURNS TABLE (queue text, band smallint, ready_at timestamptz, subject_id uuid, kind text, required_version int, head_seq bigint, token bigint, db_now timestamptz, traceparent text)
+CREATE OR REPLACE FUNCTION due_ready(p_shard int, m_queue text[], m_priority int[], m_at timestamptz[], m_subject uuid[], p_max int)
+RETURNS TABLE (queue text, priority smallint, ready_at timestamptz, subject_id uuid, kind text, required_version int, head_seq bigint, token bigint, db_now timestamptz, traceparent text)
 LANGUAGE plpgsql STABLE SET enable_sort = off AS $$
 BEGIN
   RETURN QUERY
-    SELECT d.queue, d.band, d.ready_at, d.subject_id, d.kind, d.required_version,
+    SELECT d.queue, d.priority, d.ready_at, d.subject_id, d.kind, d.required_version,
            coalesce((SELECT h.head_seq FROM subject_head h WHERE h.subject_id = d.subject_id), 0),
            coalesce((SELECT l.token FROM leases l WHERE l.subject_id = d.subject_id), 0), now(),
            (SELECT s.traceparent FROM subjects s
-            WHERE s.subject_id = coalesce((SELECT t.subject_id FROM tasks t WHERE d.kind = 'task' AND t.task_id = d.subject_id), d.subject_id))
+            WHERE s.subject_id = coalesce((SELECT t.subject_id FROM dispatches t WHERE d.kind = 'dispatch' AND t.dispatch_id = d.subject_id), d.subject_id))
     FROM ready_lanes() lane
-    LEFT JOIN unnest(m_queue, m_band, m_at, m_subject) AS m(queue, band, at, subject) ON m.queue = lane.queue AND m.band = lane.band
+    LEFT JOIN unnest(m_queue, m_priority, m_at, m_subject) AS m(queue, priority, at, subject) ON m.queue = lane.queue AND m.priority = lane.priority
     CROSS JOIN LATERAL (
       SELECT r.* FROM ready r
-      WHERE r.queue = lane.queue AND r.band = lane.band AND r.shard = p_shard
+      WHERE r.queue = lane.queue AND r.priority = lane.priority AND r.shard = p_shard
         AND (r.ready_at, r.subject_id) > (coalesce(m.at, '-infinity'), coalesce(m.subject, '00000000-0000-0000-0000-000000000000'::uuid))
         AND r.ready_at <= now()
       ORDER BY r.ready_at, r.subject_id LIMIT p_max) d;

@@ -14,7 +14,7 @@ RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigin
 DECLARE
   v_restore uuid[] := p_subject;
 BEGIN
-  RETURN QUERY SELECT 1, l.subject_id, l.token, l.wake, h.head_seq, s.band::bigint, s.project_id, h.journal_id, s.kind, s.queue, h.chain, h.state_root,
+  RETURN QUERY SELECT 1, l.subject_id, l.token, l.wake, h.head_seq, s.priority::bigint, s.project_id, h.journal_id, s.kind, s.queue, h.chain, h.state_root,
                       NULL::bytea, h.last_timestamp
     FROM unnest(p_subject) WITH ORDINALITY AS p(id, n) CROSS JOIN LATERAL (SELECT * FROM leases x WHERE x.subject_id = p.id LIMIT 1) l
     CROSS JOIN LATERAL (SELECT * FROM subject_head x WHERE x.subject_id = p.id LIMIT 1) h
@@ -29,7 +29,7 @@ BEGIN
       FROM unnest(v_restore) AS p(id) CROSS JOIN LATERAL (
         SELECT * FROM snapshot_rows r WHERE r.subject_id = p.id ORDER BY r.last_event_seq DESC LIMIT 1) x;
     RETURN QUERY SELECT 3, e.subject_id, e.seq, e.schema_version::bigint, e.token, NULL::bigint, e.journal_id, NULL::uuid, e.type,
-                        e.producer_version || E'\n' || CASE WHEN e.apart THEN '@' ELSE coalesce('+' || e.payload, '-') END, e.checksum, e.content_hash, e.chain, e.at
+                        e.producer_version || E'\n' || CASE WHEN e.offloaded THEN '@' ELSE coalesce('+' || e.payload, '-') END, e.checksum, e.content_hash, e.chain, e.at
       FROM unnest(v_restore) AS p(id)
       CROSS JOIN LATERAL (SELECT coalesce(max(r.last_event_seq), 0) AS seq FROM snapshot_rows r WHERE r.subject_id = p.id) x
       CROSS JOIN LATERAL (SELECT * FROM event_rows r WHERE r.subject_id = p.id AND r.seq > x.seq OFFSET 0) e ORDER BY e.subject_id, e.seq;
@@ -48,8 +48,8 @@ BEGIN
     FROM unnest(p_subject) AS p(id) CROSS JOIN LATERAL (SELECT * FROM timers r WHERE r.subject_id = p.id OFFSET 0) t ORDER BY t.subject_id, t.fire_at, t.timer_id;
 END $$;
 
--- As before; part 7 has in n2 whether it is sticky. `k_subject`, `k_given_back`: subjects and the tokens under which the claimer gave them back.
-CREATE FUNCTION grant_ready(p_session uuid, p_ready ready[], k_subject uuid[] DEFAULT '{}', k_given_back bigint[] DEFAULT '{}')
+-- As before; part 7 has in n2 whether it is sticky. `k_subject`, `k_released`: subjects and the tokens under which the claimer gave them back.
+CREATE FUNCTION grant_ready(p_session uuid, p_ready ready[], k_subject uuid[] DEFAULT '{}', k_released bigint[] DEFAULT '{}')
 RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
                b3 bytea, at1 timestamptz) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -57,20 +57,20 @@ DECLARE
   v_locked uuid[];            -- leases we have, in ascending order
   v_open uuid[];              -- of them, free and open
   v_tokens bigint[];
-  v_barren int[];
+  v_without_progress int[];
   v_heads bigint[];
   v_poison uuid[] := '{}';
   v_before bigint[];          -- tokens of the open before this grant
   v_given uuid[];             -- of the open, granted
   v_sticky uuid[] := '{}';    -- of the granted, those that nobody held since the claimer gave them back
-  v_wanted_tasks uuid[];
-  v_tasks uuid[] := '{}';     -- task rows we have
-  v_task_tokens bigint[];
+  v_wanted_dispatches uuid[];
+  v_dispatches uuid[] := '{}';     -- dispatch rows we have
+  v_dispatch_tokens bigint[];
   v_taken uuid[] := '{}';     -- of them, granted
   v_now timestamptz := clock_timestamp();
 BEGIN
-  SELECT array_agg(DISTINCT r.subject_id) FILTER (WHERE r.kind <> 'task'), array_agg(r.subject_id) FILTER (WHERE r.kind = 'task')
-    INTO v_wanted, v_wanted_tasks FROM unnest(p_ready) r;
+  SELECT array_agg(DISTINCT r.subject_id) FILTER (WHERE r.kind <> 'dispatch'), array_agg(r.subject_id) FILTER (WHERE r.kind = 'dispatch')
+    INTO v_wanted, v_wanted_dispatches FROM unnest(p_ready) r;
   SELECT coalesce(array_agg(l.subject_id), '{}'), coalesce(array_agg(l.subject_id) FILTER (WHERE l.session_id IS NULL AND l.state = 0), '{}')
     INTO v_locked, v_open
     FROM (SELECT w.id FROM unnest(v_wanted) AS w(id) ORDER BY w.id) w
@@ -79,77 +79,77 @@ BEGIN
 
   -- Takeovers without progress: the head of now against the head at the last grant.
   SELECT array_agg(p.id ORDER BY p.id), array_agg(h.head_seq ORDER BY p.id),
-         array_agg(CASE WHEN g.head_seq IS DISTINCT FROM h.head_seq OR l.last_end = 0 THEN 0 WHEN l.last_end = 1 THEN g.barren + 1 ELSE g.barren END ORDER BY p.id),
+         array_agg(CASE WHEN g.head_seq IS DISTINCT FROM h.head_seq OR l.last_end = 0 THEN 0 WHEN l.last_end = 1 THEN g.takeovers_without_progress + 1 ELSE g.takeovers_without_progress END ORDER BY p.id),
          array_agg(l.token ORDER BY p.id), mint_tokens(array_agg(l.token ORDER BY p.id))
-    INTO v_open, v_heads, v_barren, v_before, v_tokens
+    INTO v_open, v_heads, v_without_progress, v_before, v_tokens
     FROM unnest(v_open) AS p(id) CROSS JOIN LATERAL (SELECT x.token, x.last_end FROM leases x WHERE x.subject_id = p.id LIMIT 1) l
     CROSS JOIN LATERAL (SELECT x.head_seq FROM subject_head x WHERE x.subject_id = p.id LIMIT 1) h
     LEFT JOIN LATERAL (SELECT * FROM lease_history x WHERE x.subject_id = p.id ORDER BY x.token DESC LIMIT 1) g ON true;
   v_open := coalesce(v_open, '{}');
 
-  IF 5 <= ANY (v_barren) THEN
-    WITH bad AS (SELECT v_open[n] AS id, v_barren[n] AS barren, v_heads[n] AS head FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] >= 5),
+  IF 5 <= ANY (v_without_progress) THEN
+    WITH bad AS (SELECT v_open[n] AS id, v_without_progress[n] AS takeovers_without_progress, v_heads[n] AS head FROM generate_subscripts(v_open, 1) n WHERE v_without_progress[n] >= 5),
     closed AS (UPDATE leases l SET state = 2, waiting_reason = NULL, waiting_since = NULL, next_wake = NULL FROM bad WHERE l.subject_id = bad.id RETURNING l.subject_id),
     told AS (INSERT INTO quarantine (subject_id, reason, detail, at)
-      SELECT id, 'takeovers_without_progress', format('%s workers in a row died holding it and the journal stayed at event %s: it may be what kills them', barren, head), v_now FROM bad
+      SELECT id, 'takeovers_without_progress', format('%s workers in a row died holding it and the journal stayed at event %s: it may be what kills them', takeovers_without_progress, head), v_now FROM bad
       RETURNING subject_id)
     SELECT coalesce(array_agg(c.subject_id), '{}') INTO v_poison FROM closed c;
   END IF;
 
-  SELECT coalesce(array_agg(v_open[n] ORDER BY n), '{}') INTO v_given FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5;
+  SELECT coalesce(array_agg(v_open[n] ORDER BY n), '{}') INTO v_given FROM generate_subscripts(v_open, 1) n WHERE v_without_progress[n] < 5;
   UPDATE leases l SET token = v_tokens[array_position(v_open, l.subject_id)], session_id = p_session, acquired_at = v_now, last_end = 0, not_before = NULL,
                       waiting_reason = NULL, waiting_since = NULL, next_wake = NULL
     WHERE l.subject_id = ANY (v_given);
-  INSERT INTO lease_history (subject_id, token, session_id, head_seq, barren, granted_at)
-    SELECT v_open[n], v_tokens[n], p_session, v_heads[n], v_barren[n], v_now FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5;
+  INSERT INTO lease_history (subject_id, token, session_id, head_seq, takeovers_without_progress, granted_at)
+    SELECT v_open[n], v_tokens[n], p_session, v_heads[n], v_without_progress[n], v_now FROM generate_subscripts(v_open, 1) n WHERE v_without_progress[n] < 5;
 
-  IF cardinality(k_given_back) > 0 THEN
+  IF cardinality(k_released) > 0 THEN
     SELECT coalesce(array_agg(v_open[n]), '{}') INTO v_sticky
-      FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5 AND v_before[n] = k_given_back[array_position(k_subject, v_open[n])];
+      FROM generate_subscripts(v_open, 1) n WHERE v_without_progress[n] < 5 AND v_before[n] = k_released[array_position(k_subject, v_open[n])];
   END IF;
 
-  -- Tasks behind the leases, in the order of locks. Their ends have the lease and wait for the task, so nothing here waits for one. The token
+  -- Dispatches behind the leases, in the order of locks. Their ends have the lease and wait for the dispatch, so nothing here waits for one. The token
   -- grows over the attempts of a step.
-  IF cardinality(v_wanted_tasks) > 0 THEN
-    SELECT coalesce(array_agg(t.task_id ORDER BY t.task_id), '{}'), mint_tokens(array_agg(t.before ORDER BY t.task_id)) INTO v_tasks, v_task_tokens
-      FROM (SELECT x.task_id, (SELECT coalesce(max(o.token), 0) FROM tasks o WHERE o.subject_id = x.subject_id AND o.step_id = x.step_id) AS before
-            FROM tasks x WHERE x.task_id = ANY (v_wanted_tasks) ORDER BY x.task_id FOR UPDATE OF x SKIP LOCKED) t;
-    -- hold: claim_tasks_locked
+  IF cardinality(v_wanted_dispatches) > 0 THEN
+    SELECT coalesce(array_agg(t.dispatch_id ORDER BY t.dispatch_id), '{}'), mint_tokens(array_agg(t.before ORDER BY t.dispatch_id)) INTO v_dispatches, v_dispatch_tokens
+      FROM (SELECT x.dispatch_id, (SELECT coalesce(max(o.token), 0) FROM dispatches o WHERE o.subject_id = x.subject_id AND o.step_id = x.step_id) AS before
+            FROM dispatches x WHERE x.dispatch_id = ANY (v_wanted_dispatches) ORDER BY x.dispatch_id FOR UPDATE OF x SKIP LOCKED) t;
+    -- hold: claim_dispatches_locked
     WITH taken AS (
-      UPDATE tasks t SET state = 'started', token = v_task_tokens[n], session_id = p_session, started_at = v_now
-        FROM generate_subscripts(v_tasks, 1) n WHERE t.task_id = v_tasks[n] AND t.state = 'queued' AND NOT t.cancel_requested RETURNING t.task_id)
-    SELECT coalesce(array_agg(k.task_id), '{}') INTO v_taken FROM taken k;
+      UPDATE dispatches t SET state = 'started', token = v_dispatch_tokens[n], session_id = p_session, started_at = v_now
+        FROM generate_subscripts(v_dispatches, 1) n WHERE t.dispatch_id = v_dispatches[n] AND t.state = 'queued' AND NOT t.cancel_requested RETURNING t.dispatch_id)
+    SELECT coalesce(array_agg(k.dispatch_id), '{}') INTO v_taken FROM taken k;
   END IF;
 
-  -- A task that is no more: the scalar subquery has no hashed form, which would read the whole table. The rows are locked by us: their places stay.
+  -- A dispatch that is no more: the scalar subquery has no hashed form, which would read the whole table. The rows are locked by us: their places stay.
   DELETE FROM ready r WHERE r.ctid = ANY (ARRAY(
     SELECT x.place FROM unnest(p_ready) d
     CROSS JOIN LATERAL (
       SELECT y.ctid AS place FROM ready y
-      WHERE y.queue = d.queue AND y.band = d.band AND y.shard = d.shard AND y.ready_at = d.ready_at AND y.subject_id = d.subject_id LIMIT 1) x
-    WHERE d.subject_id = ANY (v_locked) OR d.subject_id = ANY (v_tasks)
-          OR d.kind = 'task' AND (SELECT t.task_id FROM tasks t WHERE t.task_id = d.subject_id) IS NULL));
+      WHERE y.queue = d.queue AND y.priority = d.priority AND y.shard = d.shard AND y.ready_at = d.ready_at AND y.subject_id = d.subject_id LIMIT 1) x
+    WHERE d.subject_id = ANY (v_locked) OR d.subject_id = ANY (v_dispatches)
+          OR d.kind = 'dispatch' AND (SELECT t.dispatch_id FROM dispatches t WHERE t.dispatch_id = d.subject_id) IS NULL));
   -- hold: claim_token_raised
 
   RETURN QUERY
-    SELECT 0, NULL::uuid, (SELECT count(*) FROM unnest(p_ready) d WHERE d.subject_id = ANY (v_locked) AND NOT d.subject_id = ANY (v_open)) + cardinality(v_tasks) - cardinality(v_taken),
+    SELECT 0, NULL::uuid, (SELECT count(*) FROM unnest(p_ready) d WHERE d.subject_id = ANY (v_locked) AND NOT d.subject_id = ANY (v_open)) + cardinality(v_dispatches) - cardinality(v_taken),
            cardinality(v_poison)::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, NULL::text, NULL::text, NULL::bytea, NULL::bytea,
            NULL::bytea, v_now
     UNION ALL
-    SELECT 7, v_open[n], v_barren[n]::bigint, (v_open[n] = ANY (v_sticky))::int::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, NULL::text, NULL::text,
+    SELECT 7, v_open[n], v_without_progress[n]::bigint, (v_open[n] = ANY (v_sticky))::int::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, NULL::text, NULL::text,
            NULL::bytea, NULL::bytea, NULL::bytea, v_now
-      FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5;
+      FROM generate_subscripts(v_open, 1) n WHERE v_without_progress[n] < 5;
   IF cardinality(v_taken) > 0 THEN
-    RETURN QUERY SELECT 8, t.subject_id, t.attempt_id::bigint, t.band::bigint, t.token, NULL::bigint, t.task_id, s.project_id, t.step_id,
+    RETURN QUERY SELECT 8, t.subject_id, t.attempt_id::bigint, t.priority::bigint, t.token, NULL::bigint, t.dispatch_id, s.project_id, t.step_id,
                         t.queue || E'\n' || t.payload, NULL::bytea, NULL::bytea, NULL::bytea, t.deadline
-      FROM tasks t JOIN subjects s ON s.subject_id = t.subject_id WHERE t.task_id = ANY (v_taken) ORDER BY t.created_at, t.task_id;
+      FROM dispatches t JOIN subjects s ON s.subject_id = t.subject_id WHERE t.dispatch_id = ANY (v_taken) ORDER BY t.created_at, t.dispatch_id;
   END IF;
   IF cardinality(v_open) > cardinality(v_poison) THEN
     RETURN QUERY SELECT * FROM read_subjects(v_given, v_sticky);
   END IF;
 END $$;
 
-CREATE FUNCTION claim_keys(p_session uuid, k_queue text[], k_band int[], k_shard int[], k_at timestamptz[], k_subject uuid[], p_version int, p_kinds text[], p_tasks int, k_given_back bigint[])
+CREATE FUNCTION claim_keys(p_session uuid, k_queue text[], k_priority int[], k_shard int[], k_at timestamptz[], k_subject uuid[], p_version int, p_kinds text[], p_dispatches int, k_released bigint[])
 RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
                b3 bytea, at1 timestamptz) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -157,30 +157,30 @@ DECLARE
 BEGIN
   PERFORM lock_live_session(p_session);
   SELECT coalesce(array_agg(x.row), '{}') INTO v_ready
-    FROM (SELECT DISTINCT k.queue, k.band, k.shard, k.at, k.subject FROM unnest(k_queue, k_band, k_shard, k_at, k_subject) AS k(queue, band, shard, at, subject)
+    FROM (SELECT DISTINCT k.queue, k.priority, k.shard, k.at, k.subject FROM unnest(k_queue, k_priority, k_shard, k_at, k_subject) AS k(queue, priority, shard, at, subject)
           ORDER BY 5, 1, 2, 3, 4) k
     CROSS JOIN LATERAL (
       SELECT r AS row FROM ready r
-      WHERE r.queue = k.queue AND r.band = k.band AND r.shard = k.shard AND r.ready_at = k.at AND r.subject_id = k.subject
+      WHERE r.queue = k.queue AND r.priority = k.priority AND r.shard = k.shard AND r.ready_at = k.at AND r.subject_id = k.subject
         AND r.ready_at <= clock_timestamp() AND r.required_version <= p_version
-        AND CASE WHEN r.kind = 'task' THEN p_tasks > 0 ELSE cardinality(p_kinds) = 0 OR r.kind = ANY (p_kinds) END
+        AND CASE WHEN r.kind = 'dispatch' THEN p_dispatches > 0 ELSE cardinality(p_kinds) = 0 OR r.kind = ANY (p_kinds) END
       FOR UPDATE OF r SKIP LOCKED) x;
-  -- Tasks beyond the room for them stay where they are.
+  -- Dispatches beyond the room for them stay where they are.
   SELECT coalesce(array_agg(v.row), '{}') INTO v_ready
-    FROM (SELECT u AS row, u.kind = 'task' AS task, row_number() OVER (PARTITION BY u.kind = 'task' ORDER BY u.ready_at, u.subject_id) AS n FROM unnest(v_ready) u) v
-    WHERE NOT v.task OR v.n <= p_tasks;
+    FROM (SELECT u AS row, u.kind = 'dispatch' AS dispatch, row_number() OVER (PARTITION BY u.kind = 'dispatch' ORDER BY u.ready_at, u.subject_id) AS n FROM unnest(v_ready) u) v
+    WHERE NOT v.dispatch OR v.n <= p_dispatches;
   -- hold: claim_keys_locked
   RETURN QUERY SELECT g.part, g.subject, g.n1, g.n2, CASE g.part WHEN 0 THEN cardinality(k_subject)::bigint - cardinality(v_ready) ELSE g.n3 END, g.n4,
                       g.u1, g.u2, g.t1, g.t2, g.b1, g.b2, g.b3, g.at1
-    FROM grant_ready(p_session, v_ready, k_subject, k_given_back) g;
+    FROM grant_ready(p_session, v_ready, k_subject, k_released) g;
 END $$;
 
 -- For programs of before.
-CREATE OR REPLACE FUNCTION claim_keys(p_session uuid, k_queue text[], k_band int[], k_shard int[], k_at timestamptz[], k_subject uuid[], p_version int, p_kinds text[], p_tasks int DEFAULT 0)
+CREATE OR REPLACE FUNCTION claim_keys(p_session uuid, k_queue text[], k_priority int[], k_shard int[], k_at timestamptz[], k_subject uuid[], p_version int, p_kinds text[], p_dispatches int DEFAULT 0)
 RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
                b3 bytea, at1 timestamptz) LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-  RETURN QUERY SELECT * FROM claim_keys(p_session, k_queue, k_band, k_shard, k_at, k_subject, p_version, p_kinds, p_tasks, '{}'::bigint[]);
+  RETURN QUERY SELECT * FROM claim_keys(p_session, k_queue, k_priority, k_shard, k_at, k_subject, p_version, p_kinds, p_dispatches, '{}'::bigint[]);
 END $$;
 
 RESET ROLE;

@@ -21,13 +21,13 @@ CREATE UNIQUE INDEX event_rows_begun ON event_rows (subject_id, begun, begun_att
 ALTER TABLE event_rows
   DROP CONSTRAINT event_rows_seq_check, DROP CONSTRAINT event_rows_type_check, DROP CONSTRAINT event_rows_producer_version_check,
   DROP CONSTRAINT event_rows_checksum_check, DROP CONSTRAINT event_rows_content_hash_check, DROP CONSTRAINT event_rows_chain_check,
-  DROP CONSTRAINT apart_has_no_payload,
+  DROP CONSTRAINT offloaded_has_no_payload,
   ADD CONSTRAINT event_rows_whole CHECK (
     seq >= 1 AND length(type) <= 50 AND length(producer_version) <= 20 AND greatest(length(completed), length(begun)) <= 100
     AND least(length(type), length(completed), completed_attempt, length(begun), begun_attempt) >= 1
     AND length(checksum) = 32 AND length(content_hash) = 32 AND length(chain) = 32 AND length(result_checksum) = 32
     AND num_nulls(completed, completed_attempt, result_checksum) % 3 = 0 AND num_nulls(begun, begun_attempt) <> 1
-    AND (NOT apart OR payload IS NULL)) NOT VALID;
+    AND (NOT offloaded OR payload IS NULL)) NOT VALID;
 ALTER TABLE subject_head
   DROP CONSTRAINT subject_head_head_seq_check, DROP CONSTRAINT subject_head_chain_check, DROP CONSTRAINT subject_head_state_root_check,
   ADD CONSTRAINT subject_head_whole CHECK (head_seq >= 0 AND length(chain) = 32 AND length(state_root) = 32) NOT VALID;
@@ -103,13 +103,13 @@ SELECT hashtextextended(a.subject_id || '/' || a.step_id || '/' || a.attempt_id,
             WHEN f.last_type IS NOT NULL THEN 'FAILED'
             WHEN t.state = 'queued' THEN 'PENDING' WHEN t.state IS NOT NULL THEN 'RUNNING'
             WHEN le.session_id IS NULL THEN 'PAUSED' ELSE 'RUNNING' END AS status,
-       i.inputs AS inputs_json, CASE WHEN c.attempt_id = a.attempt_id THEN step_outputs(payload_text(e.payload, e.apart, e.content_hash)) END AS outputs_json,
+       i.inputs AS inputs_json, CASE WHEN c.attempt_id = a.attempt_id THEN step_outputs(payload_text(e.payload, e.offloaded, e.content_hash)) END AS outputs_json,
        a.started_at, CASE WHEN c.attempt_id = a.attempt_id THEN c.completed_at END AS completed_at, f.error AS error_message, s.project_id
 FROM attempt_rows a JOIN subjects s USING (subject_id) JOIN leases le USING (subject_id)
 LEFT JOIN completion_rows c ON c.subject_id = a.subject_id AND c.step_id = a.step_id
 LEFT JOIN event_rows e ON e.subject_id = c.subject_id AND e.seq = c.event_seq
 LEFT JOIN attempt_rows later ON later.subject_id = a.subject_id AND later.step_id = a.step_id AND later.attempt_id = a.attempt_id + 1
-LEFT JOIN tasks t ON t.subject_id = a.subject_id AND t.step_id = a.step_id AND t.attempt_id = a.attempt_id
+LEFT JOIN dispatches t ON t.subject_id = a.subject_id AND t.step_id = a.step_id AND t.attempt_id = a.attempt_id
 LEFT JOIN step_inputs i ON i.subject_id = a.subject_id AND i.step_id = a.step_id
 LEFT JOIN step_errors f ON f.subject_id = a.subject_id AND f.step_id = a.step_id AND f.attempt_id = a.attempt_id;
 
@@ -117,7 +117,7 @@ LEFT JOIN step_errors f ON f.subject_id = a.subject_id AND f.step_id = a.step_id
 -- is written by the same commit. Sent in binary form by position, so never altered, as the types of 0120.
 CREATE TYPE commit_entry AS (
   item int, subject uuid, token bigint, seq bigint, journal uuid, type text, schema int, producer text, at timestamptz, checksum bytea, content bytea,
-  chain bytea, payload text, apart boolean, completed text, attempt int, held boolean, result bytea, begun text, begun_attempt int, begun_at timestamptz);
+  chain bytea, payload text, offloaded boolean, completed text, attempt int, held boolean, result bytea, begun text, begun_attempt int, begun_at timestamptz);
 
 RESET ROLE;
 

@@ -1,5 +1,5 @@
 -- migrate:up
--- Inputs that hold no template are not journaled with each attempt: they stand in the spec of the first event, and every attempt sends them
+-- Inputs that hold no template are not journaled with each attempt: they stand in the definition of the first event, and every attempt sends them
 -- (docs/events.md). The view finds them there; what a name holds that step ids escape is escaped as they do.
 SET LOCAL ROLE acl_owner;
 

@@ -15,7 +15,7 @@ ALTER TABLE journal_rows
     AND least(length(type), length(completed), completed_attempt, length(begun), begun_attempt) >= 1
     AND length(checksum) = 32 AND length(content_hash) = 32 AND length(chain) = 32 AND length(result_checksum) = 32 AND length(root) = 32
     AND num_nulls(completed, completed_attempt, result_checksum) % 3 = 0 AND num_nulls(begun, begun_attempt) <> 1
-    AND (NOT apart OR payload IS NULL)) NOT VALID;
+    AND (NOT offloaded OR payload IS NULL)) NOT VALID;
 
 -- Rows hang on it: a phrase is never changed.
 CREATE FUNCTION unpack_payload(p_payload text, p_root bytea, p_at timestamptz, p_completed text, p_begun text) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $$
@@ -57,17 +57,17 @@ $$;
 CREATE VIEW event_rows AS
 SELECT subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, coalesce(content_hash, checksum) AS content_hash, chain,
        CASE WHEN root IS NULL THEN payload ELSE unpack_payload(payload, root, at, completed, begun) END AS payload,
-       apart, completed, completed_attempt, result_checksum, begun, begun_attempt, begun_at
+       offloaded, completed, completed_attempt, result_checksum, begun, begun_attempt, begun_at
 FROM journal_rows;
-ALTER VIEW event_rows ALTER COLUMN apart SET DEFAULT false;
+ALTER VIEW event_rows ALTER COLUMN offloaded SET DEFAULT false;
 GRANT SELECT, INSERT ON event_rows TO acl_service;
 
 CREATE FUNCTION insert_event_row() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO journal_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload, apart,
+  INSERT INTO journal_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload, offloaded,
                             completed, completed_attempt, result_checksum, begun, begun_attempt, begun_at)
     VALUES (NEW.subject_id, NEW.seq, NEW.journal_id, NEW.type, NEW.schema_version, NEW.producer_version, NEW.token, NEW.at, NEW.checksum,
-            nullif(NEW.content_hash, NEW.checksum), NEW.chain, NEW.payload, NEW.apart, NEW.completed, NEW.completed_attempt, NEW.result_checksum,
+            nullif(NEW.content_hash, NEW.checksum), NEW.chain, NEW.payload, NEW.offloaded, NEW.completed, NEW.completed_attempt, NEW.result_checksum,
             NEW.begun, NEW.begun_attempt, NEW.begun_at);
   RETURN NEW;
 END $$;
@@ -77,9 +77,9 @@ CREATE TRIGGER immutable INSTEAD OF UPDATE OR DELETE ON event_rows FOR EACH ROW 
 -- As in 0105; the root of a packed payload goes with it.
 CREATE OR REPLACE FUNCTION refuse_event_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF TG_OP = 'UPDATE' AND current_user = 'acl_owner' AND NEW.payload IS NULL AND NOT NEW.apart AND NEW.root IS NULL THEN
+  IF TG_OP = 'UPDATE' AND current_user = 'acl_owner' AND NEW.payload IS NULL AND NOT NEW.offloaded AND NEW.root IS NULL THEN
     OLD.payload := NULL;
-    OLD.apart := false;
+    OLD.offloaded := false;
     OLD.root := NULL;
     IF OLD IS NOT DISTINCT FROM NEW THEN
       RETURN NEW;
@@ -106,7 +106,7 @@ END $$;
 -- As 0125's, and `root`: not null if `payload` is packed.
 CREATE TYPE packed_entry AS (
   item int, subject uuid, token bigint, seq bigint, journal uuid, type text, schema int, producer text, at timestamptz, checksum bytea, content bytea,
-  chain bytea, payload text, root bytea, apart boolean, completed text, attempt int, held boolean, result bytea, begun text, begun_attempt int, begun_at timestamptz);
+  chain bytea, payload text, root bytea, offloaded boolean, completed text, attempt int, held boolean, result bytea, begun text, begun_attempt int, begun_at timestamptz);
 
 RESET ROLE;
 

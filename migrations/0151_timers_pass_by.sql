@@ -42,8 +42,8 @@ BEGIN
            json_build_object('timer_id', v_gone_ids[n], 'fire_at', to_char(v_gone_at[n] AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text, v_now, w.session_id
     FROM woken w, unnest(array_positions(v_gone, w.subject_id)) n ORDER BY n RETURNING 1),
   readied AS (
-    INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-    SELECT s.queue, s.band, ready_shard(s.subject_id), v_now, s.subject_id, s.kind, w.required_version
+    INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version)
+    SELECT s.queue, s.priority, ready_shard(s.subject_id), v_now, s.subject_id, s.kind, w.required_version
     FROM woken w CROSS JOIN LATERAL (SELECT * FROM subjects x WHERE x.subject_id = w.subject_id LIMIT 1) s WHERE w.session_id IS NULL AND w.state = 0
     ON CONFLICT DO NOTHING RETURNING 1)
   SELECT count(*) INTO v_fired FROM told;

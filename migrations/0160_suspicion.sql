@@ -1,10 +1,10 @@
 -- migrate:up
--- Suspicion (DESIGN.md section 4; shared/kernel/suspicion.h says the same in C++): which run or task is to blame when a worker dies. This part: what is
+-- Suspicion (DESIGN.md section 4; shared/kernel/suspicion.h says the same in C++): which run or dispatch is to blame when a worker dies. This part: what is
 -- kept, the decisions, and the reap. Programs of before ask through the same functions, so the rules hold for their workers too.
 SET LOCAL ROLE acl_owner;
 
 -- squawk-ignore-file adding-field-with-default, constraint-missing-not-valid, require-concurrent-index-creation
--- Of the holding: takeovers in a row without a completed step (`lease_history.barren` of the grant), by which suspects are found. In part of an
+-- Of the holding: takeovers in a row without a completed step (`lease_history.takeovers_without_progress` of the grant), by which suspects are found. In part of an
 -- index only while it is a suspect, so that nothing else pays for it.
 ALTER TABLE leases ADD COLUMN deaths int NOT NULL DEFAULT 0,
   DROP CONSTRAINT leases_whole,
@@ -13,13 +13,13 @@ COMMENT ON COLUMN leases.last_end IS 'the last holder''s: 0 own will, 1 its work
 CREATE INDEX leases_suspect ON leases (session_id) WHERE deaths >= 2 AND session_id IS NOT NULL;
 -- Of the takeovers in a row without progress those for which it alone is to blame.
 ALTER TABLE lease_history ADD COLUMN alone int NOT NULL DEFAULT 0;
--- Tasks of the step that were lost before this one was taken.
-ALTER TABLE tasks ADD COLUMN deaths int NOT NULL DEFAULT 0;
-CREATE INDEX tasks_suspect ON tasks (session_id) WHERE state = 'started' AND deaths >= 2;
+-- Dispatches of the step that were lost before this one was taken.
+ALTER TABLE dispatches ADD COLUMN deaths int NOT NULL DEFAULT 0;
+CREATE INDEX dispatches_suspect ON dispatches (session_id) WHERE state = 'started' AND deaths >= 2;
 -- Of a suspect: it is granted with care.
 ALTER TABLE ready ADD COLUMN deaths int NOT NULL DEFAULT 0;
 CREATE INDEX ready_suspect ON ready (deaths DESC, ready_at) WHERE deaths > 0;
--- The subject or task that alone is to blame for its end.
+-- The subject or dispatch that alone is to blame for its end.
 ALTER TABLE worker_sessions ADD COLUMN blamed uuid;
 
 -- Whether a step completed behind this place in the journal. Here and below: a plan that was made while a table was nearly empty comes by an index all the same.
@@ -43,7 +43,7 @@ $$;
 CREATE FUNCTION has_suspect(p_session uuid) RETURNS boolean LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
 BEGIN
   RETURN (SELECT l.subject_id FROM leases l WHERE l.session_id = p_session AND l.deaths >= 2 LIMIT 1) IS NOT NULL
-      OR (SELECT t.task_id FROM tasks t WHERE t.session_id = p_session AND t.state = 'started' AND t.deaths >= 2 LIMIT 1) IS NOT NULL;
+      OR (SELECT t.dispatch_id FROM dispatches t WHERE t.session_id = p_session AND t.state = 'started' AND t.deaths >= 2 LIMIT 1) IS NOT NULL;
 END $$;
 
 -- The suspects of a session without progress.
@@ -52,7 +52,7 @@ BEGIN
   RETURN QUERY SELECT l.subject_id, l.deaths, l.acquired_at FROM leases l
     WHERE l.session_id = p_session AND l.deaths >= 2
       AND NOT completed_since(l.subject_id, (SELECT g.head_seq FROM lease_history g WHERE g.subject_id = l.subject_id AND g.token = l.token));
-  RETURN QUERY SELECT t.task_id, t.deaths, t.started_at FROM tasks t WHERE t.session_id = p_session AND t.state = 'started' AND t.deaths >= 2;
+  RETURN QUERY SELECT t.dispatch_id, t.deaths, t.started_at FROM dispatches t WHERE t.session_id = p_session AND t.state = 'started' AND t.deaths >= 2;
 END $$;
 
 -- How many suspects more a session may be given, the worst of those that wait having been in `p_worst` deaths.
@@ -157,7 +157,7 @@ BEGIN
     CROSS JOIN LATERAL (SELECT x.end_kind, x.blamed FROM worker_sessions x WHERE x.session_id = l.session_id AND x.dead_at IS NOT NULL LIMIT 1) s;
   -- hold: reap_leases_locked
   SELECT array_agg(coalesce((
-      SELECT CASE WHEN g.barren > 0 AND g.head_seq <> h.head_seq AND completed_since(v_subjects[n], g.head_seq) THEN 0 ELSE g.barren END + (v_ends[n] <> 2)::int
+      SELECT CASE WHEN g.takeovers_without_progress > 0 AND g.head_seq <> h.head_seq AND completed_since(v_subjects[n], g.head_seq) THEN 0 ELSE g.takeovers_without_progress END + (v_ends[n] <> 2)::int
       FROM lease_history g CROSS JOIN LATERAL (SELECT x.head_seq FROM subject_head x WHERE x.subject_id = g.subject_id LIMIT 1) h
       WHERE g.subject_id = v_subjects[n] ORDER BY g.token DESC LIMIT 1), 0) ORDER BY n) INTO v_deaths
     FROM generate_subscripts(v_subjects, 1) n;
@@ -169,65 +169,65 @@ BEGIN
       WHERE l.subject_id = ANY (v_subjects)
       RETURNING l.subject_id, l.state, l.not_before, l.required_version),
   readied AS (
-    INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version, deaths)
-    SELECT s.queue, s.band, ready_shard(s.subject_id), f.not_before, s.subject_id, s.kind, f.required_version,
+    INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version, deaths)
+    SELECT s.queue, s.priority, ready_shard(s.subject_id), f.not_before, s.subject_id, s.kind, f.required_version,
            CASE WHEN v_deaths[array_position(v_subjects, f.subject_id)] >= 2 THEN v_deaths[array_position(v_subjects, f.subject_id)] ELSE 0 END
     FROM freed_now f CROSS JOIN LATERAL (SELECT * FROM subjects x WHERE x.subject_id = f.subject_id LIMIT 1) s WHERE f.state = 0
     ON CONFLICT DO NOTHING RETURNING 1)
   SELECT count(*) INTO v_freed FROM freed_now;
-  -- No grant can be made to a dead session, so what no lease and no started task names now none will name again.
+  -- No grant can be made to a dead session, so what no lease and no started dispatch names now none will name again.
   UPDATE worker_sessions s SET reaped = true WHERE s.dead_at IS NOT NULL AND NOT s.reaped
     AND (SELECT l.subject_id FROM leases l WHERE l.session_id = s.session_id LIMIT 1) IS NULL
-    AND (SELECT t.task_id FROM tasks t WHERE t.session_id = s.session_id AND t.state = 'started' LIMIT 1) IS NULL;
+    AND (SELECT t.dispatch_id FROM dispatches t WHERE t.session_id = s.session_id AND t.state = 'started' LIMIT 1) IS NULL;
   RETURN QUERY SELECT v_freed, v_seen = p_max AND v_freed > 0;
 END $$;
 
--- As before (0124); only the loss for which the task alone is to blame counts against its step.
-CREATE OR REPLACE FUNCTION settle_tasks(p_subject uuid, p_max int) RETURNS TABLE (lost bigint, withdrawn bigint, more boolean) LANGUAGE plpgsql VOLATILE AS $$
+-- As before (0124); only the loss for which the dispatch alone is to blame counts against its step.
+CREATE OR REPLACE FUNCTION reap_dispatches(p_subject uuid, p_max int) RETURNS TABLE (lost bigint, withdrawn bigint, more boolean) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  v_tasks uuid[];
+  v_dispatches uuid[];
   v_subjects uuid[];
   v_locked uuid[];
-  v_gone uuid[];             -- of what ended: the subjects, one for each task
-  v_told text[];             -- and what is said of it
+  v_gone uuid[];             -- of what ended: the subjects, one for each dispatch
+  v_results text[];             -- and what is said of it
   v_now timestamptz := clock_timestamp();
   v_lost bigint;
   v_withdrawn bigint;
 BEGIN
-  SELECT array_agg(c.task_id), array_agg(c.subject_id) INTO v_tasks, v_subjects FROM (
-    (SELECT t.task_id, t.subject_id FROM worker_sessions s
-     CROSS JOIN LATERAL (SELECT x.task_id, x.subject_id FROM tasks x WHERE x.session_id = s.session_id AND x.state = 'started' LIMIT p_max) t
+  SELECT array_agg(c.dispatch_id), array_agg(c.subject_id) INTO v_dispatches, v_subjects FROM (
+    (SELECT t.dispatch_id, t.subject_id FROM worker_sessions s
+     CROSS JOIN LATERAL (SELECT x.dispatch_id, x.subject_id FROM dispatches x WHERE x.session_id = s.session_id AND x.state = 'started' LIMIT p_max) t
      WHERE p_subject IS NULL AND s.dead_at IS NOT NULL AND NOT s.reaped LIMIT p_max)
     UNION ALL
-    (SELECT t.task_id, t.subject_id FROM tasks t WHERE p_subject IS NULL AND t.state = 'queued' AND t.cancel_requested LIMIT p_max)
+    (SELECT t.dispatch_id, t.subject_id FROM dispatches t WHERE p_subject IS NULL AND t.state = 'queued' AND t.cancel_requested LIMIT p_max)
     UNION ALL
-    (SELECT t.task_id, t.subject_id FROM tasks t WHERE t.subject_id = p_subject AND t.state = 'queued' AND t.cancel_requested LIMIT p_max)) c;
-  IF v_tasks IS NULL THEN
+    (SELECT t.dispatch_id, t.subject_id FROM dispatches t WHERE t.subject_id = p_subject AND t.state = 'queued' AND t.cancel_requested LIMIT p_max)) c;
+  IF v_dispatches IS NULL THEN
     RETURN QUERY SELECT 0::bigint, 0::bigint, false;
     RETURN;
   END IF;
-  -- hold: settle_chosen
+  -- hold: reap_chosen
   SELECT coalesce(array_agg(l.subject_id), '{}') INTO v_locked
     FROM (SELECT DISTINCT c.id FROM unnest(v_subjects) AS c(id) ORDER BY c.id) c
     CROSS JOIN LATERAL (SELECT x.subject_id FROM leases x WHERE x.subject_id = c.id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED) l;
-  -- hold: settle_leases_locked
-  SELECT coalesce(array_agg(k.task_id), '{}') INTO v_tasks
-    FROM (SELECT c.id FROM unnest(v_tasks, v_subjects) AS c(id, subject) WHERE c.subject = ANY (v_locked) ORDER BY c.id) c
-    CROSS JOIN LATERAL (SELECT x.task_id FROM tasks x WHERE x.task_id = c.id LIMIT 1 FOR UPDATE SKIP LOCKED) k;
+  -- hold: reap_leases_locked
+  SELECT coalesce(array_agg(k.dispatch_id), '{}') INTO v_dispatches
+    FROM (SELECT c.id FROM unnest(v_dispatches, v_subjects) AS c(id, subject) WHERE c.subject = ANY (v_locked) ORDER BY c.id) c
+    CROSS JOIN LATERAL (SELECT x.dispatch_id FROM dispatches x WHERE x.dispatch_id = c.id LIMIT 1 FOR UPDATE SKIP LOCKED) k;
   -- The rows are locked by us: their places stay.
   WITH gone AS (
-    UPDATE tasks t SET state = CASE t.state WHEN 'started' THEN 'lost' ELSE 'cancelled' END, ended_at = v_now, payload = ''
-    WHERE t.ctid = ANY (ARRAY(SELECT x.place FROM unnest(v_tasks) AS c(id)
-                              CROSS JOIN LATERAL (SELECT y.ctid AS place FROM tasks y WHERE y.task_id = c.id LIMIT 1) x))
+    UPDATE dispatches t SET state = CASE t.state WHEN 'started' THEN 'lost' ELSE 'cancelled' END, ended_at = v_now, payload = ''
+    WHERE t.ctid = ANY (ARRAY(SELECT x.place FROM unnest(v_dispatches) AS c(id)
+                              CROSS JOIN LATERAL (SELECT y.ctid AS place FROM dispatches y WHERE y.dispatch_id = c.id LIMIT 1) x))
       AND (t.state = 'queued' AND t.cancel_requested
            OR t.state = 'started' AND (SELECT s.dead_at FROM worker_sessions s WHERE s.session_id = t.session_id) IS NOT NULL)
     RETURNING t.*)
-  SELECT array_agg(g.task_id), array_agg(g.subject_id),
-         array_agg(CASE g.state WHEN 'lost' THEN json_build_object('step_id', g.step_id, 'attempt', g.attempt_id, 'outcome', 'lost', 'counted', coalesce(s.blamed = g.task_id, false),
+  SELECT array_agg(g.dispatch_id), array_agg(g.subject_id),
+         array_agg(CASE g.state WHEN 'lost' THEN json_build_object('step_id', g.step_id, 'attempt', g.attempt_id, 'outcome', 'lost', 'counted', coalesce(s.blamed = g.dispatch_id, false),
                                                                    'worker', s.worker_name, 'token', g.token)::text
                         ELSE json_build_object('step_id', g.step_id, 'attempt', g.attempt_id, 'outcome', 'cancelled')::text END),
          count(*) FILTER (WHERE g.state = 'lost'), count(*) FILTER (WHERE g.state = 'cancelled')
-    INTO v_tasks, v_gone, v_told, v_lost, v_withdrawn
+    INTO v_dispatches, v_gone, v_results, v_lost, v_withdrawn
     FROM gone g LEFT JOIN LATERAL (SELECT x.blamed, x.worker_name FROM worker_sessions x WHERE x.session_id = g.session_id LIMIT 1) s ON true;
   WITH woken AS (
     UPDATE leases l SET wake = l.wake + cardinality(array_positions(v_gone, l.subject_id))
@@ -235,21 +235,21 @@ BEGIN
     RETURNING l.subject_id, l.session_id, l.state, l.required_version),
   told AS (
     INSERT INTO inbox (subject_id, inbox_id, kind, payload, created_at, session_id)
-    SELECT w.subject_id, v_tasks[n], 'task_result', v_told[n], v_now, w.session_id FROM woken w, unnest(array_positions(v_gone, w.subject_id)) n)
-  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-    SELECT s.queue, s.band, ready_shard(s.subject_id), v_now, s.subject_id, s.kind, w.required_version
+    SELECT w.subject_id, v_dispatches[n], 'dispatch_result', v_results[n], v_now, w.session_id FROM woken w, unnest(array_positions(v_gone, w.subject_id)) n)
+  INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version)
+    SELECT s.queue, s.priority, ready_shard(s.subject_id), v_now, s.subject_id, s.kind, w.required_version
     FROM woken w CROSS JOIN LATERAL (SELECT * FROM subjects x WHERE x.subject_id = w.subject_id LIMIT 1) s WHERE w.session_id IS NULL AND w.state = 0
     ON CONFLICT DO NOTHING;
   RETURN QUERY SELECT v_lost, v_withdrawn, v_lost + v_withdrawn >= p_max;
 END $$;
 
 -- As before (0009); nothing of it ran, so what it was suspected of it is.
-CREATE OR REPLACE FUNCTION give_back(p_subject uuid, p_session uuid, p_token bigint) RETURNS void LANGUAGE sql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION release_lease(p_subject uuid, p_session uuid, p_token bigint) RETURNS void LANGUAGE sql VOLATILE AS $$
   WITH freed AS (
     UPDATE leases l SET session_id = NULL, last_end = 2, acquired_at = NULL
     WHERE l.subject_id = p_subject AND l.session_id = p_session AND l.token = p_token RETURNING l.subject_id, l.state, l.required_version)
-  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-  SELECT s.queue, s.band, ready_shard(s.subject_id), clock_timestamp(), s.subject_id, s.kind, f.required_version
+  INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version)
+  SELECT s.queue, s.priority, ready_shard(s.subject_id), clock_timestamp(), s.subject_id, s.kind, f.required_version
   FROM freed f JOIN subjects s ON s.subject_id = f.subject_id WHERE f.state = 0 ON CONFLICT DO NOTHING
 $$;
 

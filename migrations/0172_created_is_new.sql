@@ -10,8 +10,8 @@ BEGIN
   FOR v_function IN SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace
                     AND p.prosrc ~ 'INSERT INTO ready [^;]*clock_timestamp\(\), p_subject\[n\], p_kind\[n\], p_version\[n\]' LOOP
     EXECUTE replace(replace(pg_get_functiondef(v_function),
-      'INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)',
-      'INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version, begun)'),
+      'INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version)',
+      'INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version, begun)'),
       'clock_timestamp(), p_subject[n], p_kind[n], p_version[n]', 'clock_timestamp(), p_subject[n], p_kind[n], p_version[n], false');
     v_changed := v_changed + 1;
   END LOOP;

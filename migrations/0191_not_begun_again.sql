@@ -1,5 +1,5 @@
 -- migrate:up
--- A run that never began has not begun because its grant was given back or its worker died: it keeps its lane (0171). As in 0160 but for that.
+-- A run that never began has not begun because its grant was released or its worker died: it keeps its lane (0171). As in 0160 but for that.
 SET LOCAL ROLE acl_owner;
 
 CREATE OR REPLACE FUNCTION reap_leases(p_max int) RETURNS TABLE (freed bigint, more boolean) LANGUAGE plpgsql VOLATILE AS $$
@@ -25,7 +25,7 @@ BEGIN
     CROSS JOIN LATERAL (SELECT x.end_kind, x.blamed FROM worker_sessions x WHERE x.session_id = l.session_id AND x.dead_at IS NOT NULL LIMIT 1) s;
   -- hold: reap_leases_locked
   SELECT array_agg(coalesce((
-      SELECT CASE WHEN g.barren > 0 AND g.head_seq <> h.head_seq AND completed_since(v_subjects[n], g.head_seq) THEN 0 ELSE g.barren END + (v_ends[n] <> 2)::int
+      SELECT CASE WHEN g.takeovers_without_progress > 0 AND g.head_seq <> h.head_seq AND completed_since(v_subjects[n], g.head_seq) THEN 0 ELSE g.takeovers_without_progress END + (v_ends[n] <> 2)::int
       FROM lease_history g CROSS JOIN LATERAL (SELECT x.head_seq FROM subject_head x WHERE x.subject_id = g.subject_id LIMIT 1) h
       WHERE g.subject_id = v_subjects[n] ORDER BY g.token DESC LIMIT 1), 0) ORDER BY n) INTO v_deaths
     FROM generate_subscripts(v_subjects, 1) n;
@@ -37,26 +37,26 @@ BEGIN
       WHERE l.subject_id = ANY (v_subjects)
       RETURNING l.subject_id, l.state, l.not_before, l.required_version),
   readied AS (
-    INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version, deaths, begun)
-    SELECT s.queue, s.band, ready_shard(s.subject_id), f.not_before, s.subject_id, s.kind, f.required_version,
+    INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version, deaths, begun)
+    SELECT s.queue, s.priority, ready_shard(s.subject_id), f.not_before, s.subject_id, s.kind, f.required_version,
            CASE WHEN v_deaths[array_position(v_subjects, f.subject_id)] >= 2 THEN v_deaths[array_position(v_subjects, f.subject_id)] ELSE 0 END,
            (SELECT x.head_seq > 1 FROM subject_head x WHERE x.subject_id = f.subject_id)
     FROM freed_now f CROSS JOIN LATERAL (SELECT * FROM subjects x WHERE x.subject_id = f.subject_id LIMIT 1) s WHERE f.state = 0
     ON CONFLICT DO NOTHING RETURNING 1)
   SELECT count(*) INTO v_freed FROM freed_now;
-  -- No grant can be made to a dead session, so what no lease and no started task names now none will name again.
+  -- No grant can be made to a dead session, so what no lease and no started dispatch names now none will name again.
   UPDATE worker_sessions s SET reaped = true WHERE s.dead_at IS NOT NULL AND NOT s.reaped
     AND (SELECT l.subject_id FROM leases l WHERE l.session_id = s.session_id LIMIT 1) IS NULL
-    AND (SELECT t.task_id FROM tasks t WHERE t.session_id = s.session_id AND t.state = 'started' LIMIT 1) IS NULL;
+    AND (SELECT t.dispatch_id FROM dispatches t WHERE t.session_id = s.session_id AND t.state = 'started' LIMIT 1) IS NULL;
   RETURN QUERY SELECT v_freed, v_seen = p_max AND v_freed > 0;
 END $$;
 
-CREATE OR REPLACE FUNCTION give_back(p_subject uuid, p_session uuid, p_token bigint) RETURNS void LANGUAGE sql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION release_lease(p_subject uuid, p_session uuid, p_token bigint) RETURNS void LANGUAGE sql VOLATILE AS $$
   WITH freed AS (
     UPDATE leases l SET session_id = NULL, last_end = 2, acquired_at = NULL
     WHERE l.subject_id = p_subject AND l.session_id = p_session AND l.token = p_token RETURNING l.subject_id, l.state, l.required_version)
-  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version, begun)
-  SELECT s.queue, s.band, ready_shard(s.subject_id), clock_timestamp(), s.subject_id, s.kind, f.required_version,
+  INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version, begun)
+  SELECT s.queue, s.priority, ready_shard(s.subject_id), clock_timestamp(), s.subject_id, s.kind, f.required_version,
          (SELECT x.head_seq > 1 FROM subject_head x WHERE x.subject_id = f.subject_id)
   FROM freed f JOIN subjects s ON s.subject_id = f.subject_id WHERE f.state = 0 ON CONFLICT DO NOTHING
 $$;

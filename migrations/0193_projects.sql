@@ -1,6 +1,6 @@
 -- migrate:up
 -- Subjects that are commanded (shared/kernel/command.h): a command takes the lease, decides, appends and gives it back in one transaction. And what projects
--- show of themselves: the tables of document 000, section 6. `tasks` is the name of dispatched steps here, so a project's are `project_tasks`.
+-- show of themselves: the tables of document 000, section 6. `tasks` is the name of dispatched steps here, so a project's are `tasks`.
 SET LOCAL ROLE acl_owner;
 
 -- What was answered under a request key, for as long as the subject lives.
@@ -46,12 +46,12 @@ BEGIN
   v_now := clock_timestamp();
   SELECT h.head_seq INTO v_head FROM subject_head h WHERE h.subject_id = p_subject;
   UPDATE leases l SET token = v_token, last_end = 0 WHERE l.subject_id = p_subject;
-  INSERT INTO lease_history (subject_id, token, session_id, head_seq, barren, granted_at) VALUES (p_subject, v_token, NULL, v_head, 0, v_now);
+  INSERT INTO lease_history (subject_id, token, session_id, head_seq, takeovers_without_progress, granted_at) VALUES (p_subject, v_token, NULL, v_head, 0, v_now);
   RETURN QUERY SELECT r.* FROM read_granted((v_now, ARRAY[p_subject], ARRAY[v_token], ARRAY[v_lease.wake], ARRAY[0], ARRAY[p_known > 0 AND p_known <= v_head], '{}'::uuid[],
                                              0, 0, NULL)::granted) r;
   IF p_known > 0 AND p_known < v_head THEN
     RETURN QUERY SELECT 3, e.subject_id, e.seq, e.schema_version::bigint, e.token, NULL::bigint, NULL::bigint, NULL::bigint, e.journal_id, NULL::uuid, e.type,
-                        e.producer_version || E'\n' || CASE WHEN e.apart THEN '@' ELSE coalesce('+' || e.payload, '-') END, e.completed, e.begun,
+                        e.producer_version || E'\n' || CASE WHEN e.offloaded THEN '@' ELSE coalesce('+' || e.payload, '-') END, e.completed, e.begun,
                         e.checksum, coalesce(e.content_hash, e.checksum), e.chain, e.root, e.at
       FROM journal_rows e WHERE e.subject_id = p_subject AND e.seq > p_known ORDER BY e.seq;
   END IF;
@@ -62,7 +62,7 @@ BEGIN
   END IF;
   IF p_takes_inbox AND v_lease.wake > 0 THEN
     DELETE FROM ready d WHERE d.ctid = ANY (ARRAY(
-      SELECT r.ctid FROM subjects s JOIN ready r ON r.queue = s.queue AND r.band = s.band AND r.shard = ready_shard(p_subject) AND r.ready_at <= v_now AND r.subject_id = p_subject
+      SELECT r.ctid FROM subjects s JOIN ready r ON r.queue = s.queue AND r.priority = s.priority AND r.shard = ready_shard(p_subject) AND r.ready_at <= v_now AND r.subject_id = p_subject
       WHERE s.subject_id = p_subject FOR UPDATE OF r SKIP LOCKED));
   END IF;
 END $$;
@@ -91,7 +91,7 @@ CREATE TABLE goals (
   created_at timestamptz NOT NULL,
   PRIMARY KEY (project_id, goal_id)
 );
-CREATE TABLE project_tasks (
+CREATE TABLE tasks (
   project_id uuid NOT NULL,
   task_id text NOT NULL,
   goal_id text NOT NULL,
@@ -115,15 +115,15 @@ CREATE TABLE checkpoints (
   "timestamp" timestamptz NOT NULL,
   PRIMARY KEY (project_id, task_id)
 );
-GRANT SELECT, INSERT, UPDATE, DELETE ON goals, project_tasks, checkpoints TO acl_service;
+GRANT SELECT, INSERT, UPDATE, DELETE ON goals, tasks, checkpoints TO acl_service;
 CREATE TRIGGER not_truncated BEFORE TRUNCATE ON goals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER not_truncated BEFORE TRUNCATE ON project_tasks FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER not_truncated BEFORE TRUNCATE ON tasks FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER not_truncated BEFORE TRUNCATE ON checkpoints FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- Rows as shared/kernel/command.h's ShownRow: by table and id, columns as a JSON object; without one the row goes. Each is written whole.
 CREATE FUNCTION show_rows(p_subject uuid, p_table text[], p_id text[], p_row text[]) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  v_known constant text[] := '{goals,project_tasks,checkpoints}';
+  v_known constant text[] := '{goals,tasks,checkpoints}';
   v_keys constant text[] := '{goal_id,task_id,task_id}';
   v_table text;
 BEGIN

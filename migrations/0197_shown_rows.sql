@@ -11,8 +11,8 @@ CREATE FUNCTION shown_rows(p_first uuid, p_last uuid) RETURNS TABLE (subject_id 
   SELECT g.project_id, 'goals', g.goal_id, (to_jsonb(g) - 'project_id' || jsonb_build_object('created_at', utc_text(g.created_at)))::text
     FROM goals g WHERE g.project_id BETWEEN p_first AND p_last
   UNION ALL
-  SELECT t.project_id, 'project_tasks', t.task_id, (to_jsonb(t) - 'project_id' || jsonb_build_object('updated_at', utc_text(t.updated_at)))::text
-    FROM project_tasks t WHERE t.project_id BETWEEN p_first AND p_last
+  SELECT t.project_id, 'tasks', t.task_id, (to_jsonb(t) - 'project_id' || jsonb_build_object('updated_at', utc_text(t.updated_at)))::text
+    FROM tasks t WHERE t.project_id BETWEEN p_first AND p_last
   UNION ALL
   SELECT c.project_id, 'checkpoints', c.task_id, (to_jsonb(c) - 'project_id' || jsonb_build_object('timestamp', utc_text(c."timestamp")))::text
     FROM checkpoints c WHERE c.project_id BETWEEN p_first AND p_last

@@ -1,6 +1,6 @@
 -- migrate:up
 -- Asking a language model, on record: the four tables of document 004, section 5.2, as projections of the journals of ask sessions (shared/kinds/ask/shown.h). What
--- was promised to be sent (ask_prepared) and what became of it (ask_outcome) are rows apart, so that a call without an answer is to be seen; `llm_exchange` is
+-- was promised to be sent (ask_prepared) and what became of it (ask_outcome) are rows offloaded, so that a call without an answer is to be seen; `llm_exchange` is
 -- both together. Nothing is decided by any of them; `airun verify` makes them again and compares.
 SET LOCAL ROLE acl_owner;
 
@@ -134,7 +134,7 @@ END $$;
 -- As 0193, for the tables of every kind: v_owner names the column that holds the subject, if the table has one; v_key the row's id, of type v_type.
 CREATE OR REPLACE FUNCTION show_rows(p_subject uuid, p_table text[], p_id text[], p_row text[]) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  v_known constant text[] := '{goals,project_tasks,checkpoints,chat_session,chat_turn,ask_prepared,ask_outcome,context_artifact_ref,driftwatch,ledger_fact,ask_session}';
+  v_known constant text[] := '{goals,tasks,checkpoints,chat_session,chat_turn,ask_prepared,ask_outcome,context_artifact_ref,driftwatch,ledger_fact,ask_session}';
   v_owner constant text[] := '{project_id,project_id,project_id,session_id,session_id,session_id,session_id,NULL,session_id,subject_id,session_id}';
   v_key constant text[] := '{goal_id,task_id,task_id,session_id,turn_id,exchange_id,exchange_id,ref_id,driftwatch_id,ledger_id,session_id}';
   v_type constant text[] := '{text,text,text,uuid,uuid,uuid,uuid,uuid,text,text,uuid}';
@@ -160,8 +160,8 @@ CREATE OR REPLACE FUNCTION shown_rows(p_first uuid, p_last uuid) RETURNS TABLE (
   SELECT g.project_id, 'goals', g.goal_id, (to_jsonb(g) - 'project_id' || jsonb_build_object('created_at', utc_text(g.created_at)))::text
     FROM goals g WHERE g.project_id BETWEEN p_first AND p_last
   UNION ALL
-  SELECT t.project_id, 'project_tasks', t.task_id, (to_jsonb(t) - 'project_id' || jsonb_build_object('updated_at', utc_text(t.updated_at)))::text
-    FROM project_tasks t WHERE t.project_id BETWEEN p_first AND p_last
+  SELECT t.project_id, 'tasks', t.task_id, (to_jsonb(t) - 'project_id' || jsonb_build_object('updated_at', utc_text(t.updated_at)))::text
+    FROM tasks t WHERE t.project_id BETWEEN p_first AND p_last
   UNION ALL
   SELECT c.project_id, 'checkpoints', c.task_id, (to_jsonb(c) - 'project_id' || jsonb_build_object('timestamp', utc_text(c."timestamp")))::text
     FROM checkpoints c WHERE c.project_id BETWEEN p_first AND p_last

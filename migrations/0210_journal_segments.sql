@@ -116,24 +116,24 @@ BEGIN
   n3 := p_granted.missing;
   at1 := p_granted.at;
   RETURN NEXT;
-  IF cardinality(p_granted.task) > 0 THEN
-    RETURN QUERY SELECT 8, t.subject_id, t.attempt_id::bigint, t.band::bigint, t.token, NULL::bigint, NULL::bigint, NULL::bigint, t.task_id, s.project_id, t.step_id,
+  IF cardinality(p_granted.dispatch) > 0 THEN
+    RETURN QUERY SELECT 8, t.subject_id, t.attempt_id::bigint, t.priority::bigint, t.token, NULL::bigint, NULL::bigint, NULL::bigint, t.dispatch_id, s.project_id, t.step_id,
                         t.queue || E'\n' || t.payload, NULL::text, NULL::text, NULL::bytea, NULL::bytea, NULL::bytea, NULL::bytea, t.deadline
-      FROM tasks t JOIN subjects s ON s.subject_id = t.subject_id WHERE t.task_id = ANY (p_granted.task) ORDER BY t.created_at, t.task_id;
+      FROM dispatches t JOIN subjects s ON s.subject_id = t.subject_id WHERE t.dispatch_id = ANY (p_granted.dispatch) ORDER BY t.created_at, t.dispatch_id;
   END IF;
   IF cardinality(p_granted.subject) = 0 THEN
     RETURN;
   END IF;
   IF p_later THEN
-    RETURN QUERY SELECT 1, g.id, g.token, g.wake, NULL::bigint, NULL::bigint, g.barren::bigint, g.sticky::int::bigint, NULL::uuid, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
+    RETURN QUERY SELECT 1, g.id, g.token, g.wake, NULL::bigint, NULL::bigint, g.takeovers_without_progress::bigint, g.sticky::int::bigint, NULL::uuid, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
                         NULL::bytea, NULL::bytea, NULL::bytea, NULL::bytea, NULL::timestamptz
-      FROM unnest(p_granted.subject, p_granted.token, p_granted.wake, p_granted.barren, p_granted.sticky) AS g(id, token, wake, barren, sticky);
+      FROM unnest(p_granted.subject, p_granted.token, p_granted.wake, p_granted.takeovers_without_progress, p_granted.sticky) AS g(id, token, wake, takeovers_without_progress, sticky);
     RETURN;
   END IF;
-  RETURN QUERY SELECT 1, g.id, g.token, g.wake, h.head_seq, s.band::bigint, g.barren::bigint, g.sticky::int::bigint, s.project_id, h.journal_id, s.kind, s.queue,
-                      CASE WHEN g.barren > 0 THEN (SELECT x.alone::text FROM lease_history x WHERE x.subject_id = g.id AND x.token = g.token) END, h.journal_first::text,
+  RETURN QUERY SELECT 1, g.id, g.token, g.wake, h.head_seq, s.priority::bigint, g.takeovers_without_progress::bigint, g.sticky::int::bigint, s.project_id, h.journal_id, s.kind, s.queue,
+                      CASE WHEN g.takeovers_without_progress > 0 THEN (SELECT x.alone::text FROM lease_history x WHERE x.subject_id = g.id AND x.token = g.token) END, h.journal_first::text,
                       h.chain, h.state_root, NULL::bytea, NULL::bytea, h.last_timestamp
-    FROM unnest(p_granted.subject, p_granted.token, p_granted.wake, p_granted.barren, p_granted.sticky) AS g(id, token, wake, barren, sticky)
+    FROM unnest(p_granted.subject, p_granted.token, p_granted.wake, p_granted.takeovers_without_progress, p_granted.sticky) AS g(id, token, wake, takeovers_without_progress, sticky)
     CROSS JOIN LATERAL (SELECT * FROM subject_head x WHERE x.subject_id = g.id LIMIT 1) h
     CROSS JOIN LATERAL (SELECT * FROM subjects x WHERE x.subject_id = g.id LIMIT 1) s;
   IF true = ANY (p_granted.sticky) THEN
@@ -148,7 +148,7 @@ BEGIN
       v_rolled := ARRAY(SELECT h.subject_id FROM subject_head h WHERE h.subject_id = ANY (v_restore) AND h.journal_first IS NOT NULL);
     END IF;
     RETURN QUERY SELECT 3, e.subject_id, e.seq, e.schema_version::bigint, e.token, NULL::bigint, NULL::bigint, NULL::bigint, e.journal_id, NULL::uuid, e.type,
-                        e.producer_version || E'\n' || CASE WHEN e.apart THEN '@' ELSE coalesce('+' || e.payload, '-') END, e.completed, e.begun,
+                        e.producer_version || E'\n' || CASE WHEN e.offloaded THEN '@' ELSE coalesce('+' || e.payload, '-') END, e.completed, e.begun,
                         e.checksum, coalesce(e.content_hash, e.checksum), e.chain, e.root, e.at
       FROM unnest(v_restore) AS p(id)
       CROSS JOIN LATERAL (SELECT coalesce(max(r.last_event_seq), 0) AS seq FROM snapshot_rows r WHERE r.subject_id = p.id) x
@@ -239,7 +239,7 @@ SET search_path = public, pg_temp AS $$
 DECLARE
   v_count bigint;
   v_free bigint;
-  v_apart bytea[];
+  v_offloaded bytea[];
 BEGIN
   IF NOT EXISTS (SELECT FROM leases l WHERE l.subject_id = p_subject AND l.state = 1) THEN
     SELECT coalesce(min(x.last_event_seq), 0) INTO v_free
@@ -249,21 +249,21 @@ BEGIN
         p_subject, p_upto_seq, v_free USING ERRCODE = 'AC002', HINT = format('remove up to %s, or wait until it is closed', v_free);
     END IF;
   END IF;
-  SELECT coalesce(array_agg(e.content_hash), '{}') INTO v_apart FROM event_rows e WHERE e.subject_id = p_subject AND e.seq <= p_upto_seq AND e.apart;
-  UPDATE journal_rows SET root = NULL, payload = NULL, apart = false WHERE subject_id = p_subject AND seq <= p_upto_seq AND (payload IS NOT NULL OR apart);
+  SELECT coalesce(array_agg(e.content_hash), '{}') INTO v_offloaded FROM event_rows e WHERE e.subject_id = p_subject AND e.seq <= p_upto_seq AND e.offloaded;
+  UPDATE journal_rows SET root = NULL, payload = NULL, offloaded = false WHERE subject_id = p_subject AND seq <= p_upto_seq AND (payload IS NOT NULL OR offloaded);
   GET DIAGNOSTICS v_count = ROW_COUNT;
-  DELETE FROM content_refs r WHERE r.hash = ANY (v_apart) AND r.subject_id = p_subject
-    AND NOT EXISTS (SELECT FROM event_rows e WHERE e.subject_id = p_subject AND e.apart AND e.content_hash = r.hash);
-  UPDATE contents c SET used_at = clock_timestamp() WHERE c.hash = ANY (v_apart) AND c.used_at IS NOT NULL;  -- looked at again after the grace
+  DELETE FROM content_refs r WHERE r.hash = ANY (v_offloaded) AND r.subject_id = p_subject
+    AND NOT EXISTS (SELECT FROM event_rows e WHERE e.subject_id = p_subject AND e.offloaded AND e.content_hash = r.hash);
+  UPDATE contents c SET used_at = clock_timestamp() WHERE c.hash = ANY (v_offloaded) AND c.used_at IS NOT NULL;  -- looked at again after the grace
   RETURN v_count;
 END $$;
 
 -- As in 0148; and the owner removes the rows of journals that are on record as dropped.
 CREATE OR REPLACE FUNCTION refuse_event_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF TG_OP = 'UPDATE' AND current_user = 'acl_owner' AND NEW.payload IS NULL AND NOT NEW.apart AND NEW.root IS NULL THEN
+  IF TG_OP = 'UPDATE' AND current_user = 'acl_owner' AND NEW.payload IS NULL AND NOT NEW.offloaded AND NEW.root IS NULL THEN
     OLD.payload := NULL;
-    OLD.apart := false;
+    OLD.offloaded := false;
     OLD.root := NULL;
     IF OLD IS NOT DISTINCT FROM NEW THEN
       RETURN NEW;
@@ -282,7 +282,7 @@ SET search_path = public, pg_temp AS $$
 DECLARE
   v_until timestamptz := clock_timestamp() - p_keep_ms * interval '1 millisecond';
   v_segment record;
-  v_apart bytea[];
+  v_offloaded bytea[];
   v_count bigint;
   v_seen int := 0;
 BEGIN
@@ -312,14 +312,14 @@ BEGIN
     INSERT INTO other_completions (subject_id, step_id, attempt_id, token, event_seq, completed_at, result_checksum)
       SELECT e.subject_id, e.completed, e.completed_attempt, e.token, e.seq, e.at, e.result_checksum FROM journal_rows e
       WHERE e.subject_id = v_segment.subject_id AND e.seq < v_segment.first_seq AND e.completed IS NOT NULL;
-    SELECT coalesce(array_agg(coalesce(e.content_hash, e.checksum)), '{}') INTO v_apart FROM journal_rows e
-      WHERE e.subject_id = v_segment.subject_id AND e.seq < v_segment.first_seq AND e.apart;
+    SELECT coalesce(array_agg(coalesce(e.content_hash, e.checksum)), '{}') INTO v_offloaded FROM journal_rows e
+      WHERE e.subject_id = v_segment.subject_id AND e.seq < v_segment.first_seq AND e.offloaded;
     DELETE FROM journal_rows e WHERE e.subject_id = v_segment.subject_id AND e.seq < v_segment.first_seq;
     GET DIAGNOSTICS v_count = ROW_COUNT;
-    IF cardinality(v_apart) > 0 THEN  -- as remove_contents
-      DELETE FROM content_refs r WHERE r.hash = ANY (v_apart) AND r.subject_id = v_segment.subject_id
-        AND NOT EXISTS (SELECT FROM event_rows e WHERE e.subject_id = v_segment.subject_id AND e.apart AND e.content_hash = r.hash);
-      UPDATE contents c SET used_at = clock_timestamp() WHERE c.hash = ANY (v_apart) AND c.used_at IS NOT NULL;
+    IF cardinality(v_offloaded) > 0 THEN  -- as remove_contents
+      DELETE FROM content_refs r WHERE r.hash = ANY (v_offloaded) AND r.subject_id = v_segment.subject_id
+        AND NOT EXISTS (SELECT FROM event_rows e WHERE e.subject_id = v_segment.subject_id AND e.offloaded AND e.content_hash = r.hash);
+      UPDATE contents c SET used_at = clock_timestamp() WHERE c.hash = ANY (v_offloaded) AND c.used_at IS NOT NULL;
     END IF;
     DELETE FROM snapshot_rows x WHERE x.subject_id = v_segment.subject_id AND x.last_event_seq < v_segment.first_seq - 1;
     WITH gone AS (DELETE FROM segment_refs r WHERE r.subject_id = v_segment.subject_id AND r.first_seq < v_segment.first_seq RETURNING r.hash),

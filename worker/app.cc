@@ -136,7 +136,9 @@ Status WorkerApp::Impl::MakeShell() {
     if (watch) watch->SetLines(all_connected);
   };
   bell.on_woken = [this](const SubjectId& subject) { shell->HintSubject(subject); };
-  bell.on_granted = [this](const SessionId& session, const std::vector<SubjectId>& subjects) { shell->HintGranted(session, subjects); };
+  bell.on_granted = [this](const WorkerSessionId& session, const std::vector<SubjectId>& subjects) {
+    shell->HintGranted(session, subjects);
+  };
   bell.known_version = EventSchemaVersion();
   bell.kinds = kinds.Names();
   doorbell = std::make_unique<DoorbellClient>(std::move(bell));
@@ -231,9 +233,9 @@ bool WorkerApp::Drain() {
   const milliseconds longest = std::max(impl_->settings.drain_deadline, impl_->settings.drain_effects_deadline);
   const bool finished = impl_->shell->WaitFinished(longest + milliseconds(5'000));
   if (finished) {
-    impl_->log.Info("drained: every lease is given back");
+    impl_->log.Info("drained: every lease is released");
   } else {
-    impl_->log.Warn("not everything could be given back in time: the leases end with the session");
+    impl_->log.Warn("not everything could be released in time: the leases end with the session");
   }
   return finished;
 }

@@ -49,7 +49,7 @@ WorkerConfig MakeWorkerConfig(const Settings& settings) {
   config.trust_margin = std::min(kLongestMargin, settings.lease_ttl / 5);
   config.step_slots = settings.slots;
   config.sticky_bytes = std::size_t(settings.sticky_bytes);
-  config.apart_bytes = std::size_t(settings.large_value_bytes);
+  config.offload_bytes = std::size_t(settings.large_value_bytes);
   config.poll_max = settings.poll;
   config.poll_min = std::max(config.poll_min, settings.poll / 25);
   config.drain_deadline = settings.drain_deadline;

@@ -16,12 +16,12 @@ void AppObserver::OnSessionLost(const std::string& why, int subjects_held) {
   why_no_session_ = {Code::kLeaseLost, why};
 }
 
-void AppObserver::OnSession(const SessionId& session) {
+void AppObserver::OnSession(const WorkerSessionId& session) {
   LogObserver::OnSession(session);
   if (doorbell_) doorbell_->SetSession(session);
 }
 
-void AppObserver::OnRoom(const SessionId& session, int room) {
+void AppObserver::OnRoom(const WorkerSessionId& session, int room) {
   if (doorbell_) doorbell_->SetRoom(session, room);
 }
 
@@ -53,15 +53,15 @@ void AppObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outcome
   if (!doorbell_ || outcome.kind != CommitOutcome::Kind::kCommitted) return;
   if (item.disposition == Disposition::kClose) doorbell_->TellClosed(item.subject);
   std::set<std::string> queues;
-  for (const TaskRow& task : item.tasks) queues.insert(task.queue);
+  for (const DispatchRow& dispatch : item.dispatches) queues.insert(dispatch.queue);
   for (const std::string& queue : queues) doorbell_->TellWork(queue);
 }
 
-void AppObserver::OnTaskDelivered(const ClaimedTask& task, const PostAnswer& answer) {
-  LogObserver::OnTaskDelivered(task, answer);
+void AppObserver::OnDispatchDelivered(const ClaimedDispatch& dispatch, const PostAnswer& answer) {
+  LogObserver::OnDispatchDelivered(dispatch, answer);
   if (!doorbell_) return;
   if (answer.holder) {
-    doorbell_->TellWoken(task.subject, *answer.holder);
+    doorbell_->TellWoken(dispatch.subject, *answer.holder);
   } else {
     doorbell_->TellWork(answer.queue);
   }

@@ -24,8 +24,8 @@ class AppObserver final : public LogObserver {
 
   void OnUnavailable(const char* what, const Error& error) override;
   void OnSessionLost(const std::string& why, int subjects_held) override;
-  void OnSession(const SessionId& session) override;
-  void OnRoom(const SessionId& session, int room) override;
+  void OnSession(const WorkerSessionId& session) override;
+  void OnRoom(const WorkerSessionId& session, int room) override;
   void OnLost(const SubjectId& subject, Token token, const char* why) override;
   void OnClaim(const Claimed& claimed, const Restored& restored, const SubjectKind& kind) override;
   void OnStep(const StepCall& call) override;
@@ -35,7 +35,7 @@ class AppObserver final : public LogObserver {
   void OnReady(const std::vector<StepMessage>& rows, bool all) override;
   void OnLetGo(const CommitItem& item) override;
   void OnBatch(std::size_t items, SteadyTime::duration took) override;
-  void OnTaskDelivered(const ClaimedTask& task, const PostAnswer& answer) override;
+  void OnDispatchDelivered(const ClaimedDispatch& dispatch, const PostAnswer& answer) override;
   void OnQuarantine(const SubjectId& subject, Token token, const std::string& reason, const std::string& detail) override;
 
  private:

@@ -4,12 +4,12 @@
 
 namespace acl {
 
-const SubjectRun* HeldSubjects::Find(const SubjectId& subject) const {
+const LeasedSubject* HeldSubjects::Find(const SubjectId& subject) const {
   const auto it = held_.find(subject);
   return it == held_.end() ? nullptr : it->second.run.get();
 }
 
-SubjectRun& HeldSubjects::Take(const SubjectId& subject, std::unique_ptr<SubjectRun> run) {
+LeasedSubject& HeldSubjects::Take(const SubjectId& subject, std::unique_ptr<LeasedSubject> run) {
   Held& held = held_[subject];
   held.run = std::move(run);
   Note(subject, held);
@@ -24,7 +24,7 @@ void HeldSubjects::Erase(const SubjectId& subject) {
   held_.erase(it);
 }
 
-SubjectRun* HeldSubjects::Change(const SubjectId& subject) {
+LeasedSubject* HeldSubjects::Change(const SubjectId& subject) {
   const auto it = held_.find(subject);
   if (it == held_.end()) return nullptr;
   if (!Mutant("change_unnoticed")) Note(subject, it->second);
@@ -73,9 +73,9 @@ std::size_t HeldSubjects::CountReady(const BuildContext& context, std::size_t at
   return ready;
 }
 
-std::vector<SubjectRun*> HeldSubjects::InTurn(const SubjectId& first, bool all) {
-  std::vector<SubjectRun*> runs;
-  const auto add = [&](const SubjectId& subject, SubjectRun* run) {
+std::vector<LeasedSubject*> HeldSubjects::InTurn(const SubjectId& first, bool all) {
+  std::vector<LeasedSubject*> runs;
+  const auto add = [&](const SubjectId& subject, LeasedSubject* run) {
     Note(subject, held_.at(subject));
     runs.push_back(run);
   };

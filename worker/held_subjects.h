@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "worker/subject_run.h"
+#include "worker/leased_subject.h"
 
 namespace acl {
 
@@ -20,13 +20,13 @@ class HeldSubjects {
   std::size_t size() const { return held_.size(); }
   bool empty() const { return held_.empty(); }
   bool contains(const SubjectId& subject) const { return held_.contains(subject); }
-  const SubjectRun* Find(const SubjectId& subject) const;
-  const SubjectRun& first() const { return *held_.begin()->second.run; }
+  const LeasedSubject* Find(const SubjectId& subject) const;
+  const LeasedSubject& first() const { return *held_.begin()->second.run; }
 
-  SubjectRun& Take(const SubjectId& subject, std::unique_ptr<SubjectRun> run);
+  LeasedSubject& Take(const SubjectId& subject, std::unique_ptr<LeasedSubject> run);
   void Erase(const SubjectId& subject);
   // To change it, until the next Look or Settle. Null if it is not held.
-  SubjectRun* Change(const SubjectId& subject);
+  LeasedSubject* Change(const SubjectId& subject);
 
   // Takes in what was changed.
   void Settle();
@@ -35,7 +35,7 @@ class HeldSubjects {
   // How many have, at most so many; `all`: of all that are held.
   std::size_t CountReady(const BuildContext& context, std::size_t at_most, bool all) const;
   // Those that may, or all, in turn from `first` on; each may be changed until the next Look or Settle.
-  std::vector<SubjectRun*> InTurn(const SubjectId& first, bool all);
+  std::vector<LeasedSubject*> InTurn(const SubjectId& first, bool all);
   // The next timer of one that would hear of it.
   std::optional<WallTime> NextTimer() const;
 
@@ -46,7 +46,7 @@ class HeldSubjects {
 
  private:
   struct Held {
-    std::unique_ptr<SubjectRun> run;
+    std::unique_ptr<LeasedSubject> run;
     std::optional<WallTime> timer;  // as it stands in timers_
     bool changed = false;           // stands in changed_
   };
@@ -54,7 +54,7 @@ class HeldSubjects {
 
   std::map<SubjectId, Held> held_;
   std::vector<SubjectId> changed_;
-  std::map<SubjectId, SubjectRun*> lively_;
+  std::map<SubjectId, LeasedSubject*> lively_;
   std::set<std::pair<WallTime, SubjectId>> timers_;
 };
 

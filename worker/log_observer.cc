@@ -45,7 +45,7 @@ void LogObserver::OnRestore(double restore_ms, std::int64_t events_replayed) {
   all_.events_replayed.Observe(double(events_replayed));
 }
 
-void LogObserver::OnSession(const SessionId& session) {
+void LogObserver::OnSession(const WorkerSessionId& session) {
   database_.Worked();
   log_.Info("session opened", {{"session", session}});
 }
@@ -73,19 +73,19 @@ void LogObserver::OnClaim(const Claimed& claimed, const Restored& restored, cons
   if (claimed.snapshot) {
     all_.time_since_snapshot_sec.Observe(std::chrono::duration<double>(claimed.db_now - claimed.snapshot->created_at).count());
   }
-  if (IsSuspect(claimed.barren_takeovers)) {
+  if (IsSuspect(claimed.takeovers_without_progress)) {
     log_.Warn("a suspect: workers in a row died holding it, and no step of it completed",
-              {{"run_id", claimed.subject}, {"deaths", claimed.barren_takeovers}, {"alone", claimed.died_alone}});
+              {{"run_id", claimed.subject}, {"deaths", claimed.takeovers_without_progress}, {"alone", claimed.died_alone}});
   }
   if (!Tells()) return;
-  log_.Info(claimed.barren_takeovers > 0 ? "claimed again after a takeover without progress" : "claimed",
+  log_.Info(claimed.takeovers_without_progress > 0 ? "claimed again after a takeover without progress" : "claimed",
             {{"run_id", claimed.subject},
              {"token", claimed.token},
              {"head", claimed.head.seq},
              {"replayed", claimed.sticky ? 0 : restored.replayed},
              {"open_attempts", claimed.attempts.size()},
              {"inbox", claimed.inbox.size()},
-             {"barren_takeovers", claimed.barren_takeovers},
+             {"takeovers_without_progress", claimed.takeovers_without_progress},
              {"trace_id", kind.Trace(restored.state).parent.trace_id}});
 }
 
@@ -181,33 +181,35 @@ void LogObserver::OnQuarantine(const SubjectId& subject, Token token, const std:
              {{"run_id", subject}, {"token", token}, {"reason", reason}});
 }
 
-void LogObserver::OnGiveBack(const SubjectId& subject, Token token, const std::string& why) {
+void LogObserver::OnReleased(const SubjectId& subject, Token token, const std::string& why) {
   all_.lease_losses.Add();
-  log_.Warn("lease given back", {{"run_id", subject}, {"token", token}, {"why", why}});
+  log_.Warn("lease released", {{"run_id", subject}, {"token", token}, {"why", why}});
 }
 
-void LogObserver::OnTask(const ClaimedTask& task) {
-  metrics_.counter(names::kTasks, {{"outcome", "taken"}}).Add();
-  log_.Info("took a task", {{"run_id", task.subject},
-                            {"step", task.row.step_id},
-                            {"attempt", task.row.attempt_id},
-                            {"queue", task.row.queue},
-                            {"token", task.token}});
+void LogObserver::OnDispatch(const ClaimedDispatch& dispatch) {
+  metrics_.counter(names::kDispatches, {{"outcome", "taken"}}).Add();
+  log_.Info("took a dispatch", {{"run_id", dispatch.subject},
+                                {"step", dispatch.row.step_id},
+                                {"attempt", dispatch.row.attempt_id},
+                                {"queue", dispatch.row.queue},
+                                {"token", dispatch.token}});
 }
 
-void LogObserver::OnTaskDelivered(const ClaimedTask&, const PostAnswer&) {
-  metrics_.counter(names::kTasks, {{"outcome", "delivered"}}).Add();
+void LogObserver::OnDispatchDelivered(const ClaimedDispatch&, const PostAnswer&) {
+  metrics_.counter(names::kDispatches, {{"outcome", "delivered"}}).Add();
 }
 
-void LogObserver::OnTaskRefused(const ClaimedTask& task, const Error& error) {
-  metrics_.counter(names::kTasks, {{"outcome", "refused"}}).Add();
-  log_.Warn(
-      "the result of a task was refused: it ended otherwise meanwhile",
-      {{"run_id", task.subject}, {"step", task.row.step_id}, {"attempt", task.row.attempt_id}, {"token", task.token}, {"error", error}});
+void LogObserver::OnDispatchRefused(const ClaimedDispatch& dispatch, const Error& error) {
+  metrics_.counter(names::kDispatches, {{"outcome", "refused"}}).Add();
+  log_.Warn("the result of a dispatch was refused: it ended otherwise meanwhile", {{"run_id", dispatch.subject},
+                                                                                   {"step", dispatch.row.step_id},
+                                                                                   {"attempt", dispatch.row.attempt_id},
+                                                                                   {"token", dispatch.token},
+                                                                                   {"error", error}});
 }
 
 void LogObserver::OnShortage(const std::string& of) {
-  log_.Warn("short of something: steps are given back without counting as attempts, and nothing is claimed for a while", {{"of", of}});
+  log_.Warn("short of something: steps are released without counting as attempts, and nothing is claimed for a while", {{"of", of}});
 }
 
 void LogObserver::OnShortageOver() { log_.Info("not short of anything any more"); }

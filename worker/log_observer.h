@@ -15,7 +15,7 @@ class LogObserver : public WorkerObserver {
   // For WorkerShell's on_restore.
   void OnRestore(double restore_ms, std::int64_t events_replayed);
 
-  void OnSession(const SessionId& session) override;
+  void OnSession(const WorkerSessionId& session) override;
   void OnSessionLost(const std::string& why, int subjects_held) override;
   void OnLost(const SubjectId& subject, Token token, const char* why) override;
   void OnUnavailable(const char* what, const Error& error) override;
@@ -30,10 +30,10 @@ class LogObserver : public WorkerObserver {
   void OnFoundRecorded(std::size_t completions) override;
   void OnRefused(const SubjectId& subject, Token token, const char* doing) override;
   void OnQuarantine(const SubjectId& subject, Token token, const std::string& reason, const std::string& detail) override;
-  void OnGiveBack(const SubjectId& subject, Token token, const std::string& why) override;
-  void OnTask(const ClaimedTask& task) override;
-  void OnTaskDelivered(const ClaimedTask& task, const PostAnswer& answer) override;
-  void OnTaskRefused(const ClaimedTask& task, const Error& error) override;
+  void OnReleased(const SubjectId& subject, Token token, const std::string& why) override;
+  void OnDispatch(const ClaimedDispatch& dispatch) override;
+  void OnDispatchDelivered(const ClaimedDispatch& dispatch, const PostAnswer& answer) override;
+  void OnDispatchRefused(const ClaimedDispatch& dispatch, const Error& error) override;
   void OnShortage(const std::string& of) override;
   void OnShortageOver() override;
   void OnDrain() override;

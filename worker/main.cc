@@ -37,7 +37,7 @@ void AllowManyFiles() {
 }
 
 // Ends the process if it has not ended after so long. A step that hangs in the system holds its thread for ever, and a thread can only be
-// waited for. Everything that others wait for is given back by then.
+// waited for. Everything that others wait for is released by then.
 class EndInTime {
  public:
   explicit EndInTime(std::chrono::seconds at_most) : thread_([this, at_most] { Watch(at_most); }) {}

@@ -27,7 +27,7 @@ struct StepEnd {
 class WorkerObserver {
  public:
   virtual ~WorkerObserver() = default;
-  virtual void OnSession(const SessionId&) {}
+  virtual void OnSession(const WorkerSessionId&) {}
   // What it held is still offered once; every lease that is gone after that is told by OnLost.
   virtual void OnSessionLost(const std::string& /*why*/, int /*subjects_held*/) {}
   // A lease that was held and is lost: told once a lease.
@@ -56,15 +56,15 @@ class WorkerObserver {
   // The fence refused a call that is no commit.
   virtual void OnRefused(const SubjectId&, Token, const char* /*doing*/) {}
   virtual void OnQuarantine(const SubjectId&, Token, const std::string& /*reason*/, const std::string& /*detail*/) {}
-  virtual void OnGiveBack(const SubjectId&, Token, const std::string& /*why*/) {}
-  // A task was granted to this worker.
-  virtual void OnTask(const ClaimedTask&) {}
+  virtual void OnReleased(const SubjectId&, Token, const std::string& /*why*/) {}
+  // A dispatch was granted to this worker.
+  virtual void OnDispatch(const ClaimedDispatch&) {}
   // Its result is an inbox row of its subject now: whom to wake.
-  virtual void OnTaskDelivered(const ClaimedTask&, const PostAnswer&) {}
-  // Its result came too late: the task had ended otherwise.
-  virtual void OnTaskRefused(const ClaimedTask&, const Error&) {}
+  virtual void OnDispatchDelivered(const ClaimedDispatch&, const PostAnswer&) {}
+  // Its result came too late: the dispatch had ended otherwise.
+  virtual void OnDispatchRefused(const ClaimedDispatch&, const Error&) {}
   // So many runs may be granted to this session as they are made and not be heard of yet; told when it changes.
-  virtual void OnRoom(const SessionId&, int /*room*/) {}
+  virtual void OnRoom(const WorkerSessionId&, int /*room*/) {}
   // Steps are not begun, because this machine has not enough of something: told at the first, and when it has been over for a while.
   virtual void OnShortage(const std::string& /*of*/) {}
   virtual void OnShortageOver() {}

@@ -11,7 +11,7 @@ namespace acl {
 
 class PollPace {
  public:
-  static constexpr int kRarerWhileRung = 8;
+  static constexpr int kRarerWhileNotified = 8;
 
   PollPace(milliseconds min, milliseconds max) : min_(min), plain_max_(max), max_(max), wait_(min) {}
 
@@ -36,10 +36,10 @@ class PollPace {
   }
   void Failed(SteadyTime now, Random& random) { Empty(now, random); }
 
-  void SetRung(SteadyTime now, bool rung) {
-    max_ = rung ? plain_max_ * kRarerWhileRung : plain_max_;
+  void SetNotified(SteadyTime now, bool notified) {
+    max_ = notified ? plain_max_ * kRarerWhileNotified : plain_max_;
     wait_ = std::min(wait_, max_);
-    if (!rung) next_ = std::min(next_, now + plain_max_);
+    if (!notified) next_ = std::min(next_, now + plain_max_);
   }
 
   bool Due(SteadyTime now) const { return next_ <= now; }

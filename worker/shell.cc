@@ -32,10 +32,10 @@ WorkerShell::WorkerShell(WorkerConfig config, KernelStore& store, QueueDriver& q
     : clock_(clock),
       runner_(runner),
       ids_(clock, random_),
-      crew_(Helpers()),
+      helpers_(Helpers()),
       room_for_(std::size_t(config.run_slots) * 4 + std::size_t(config.step_slots)),
-      core_(std::move(config), kinds, random_, observer, &crew_),
-      carry_out_{store, queue, clock, ids_, std::move(on_restore)},
+      core_(std::move(config), kinds, random_, observer, &helpers_),
+      executor_{store, queue, clock, ids_, std::move(on_restore)},
       heartbeats_({.name = "heartbeat", .threads = 1, .max_queued = 64}),
       commits_({.name = "commit", .threads = kCommitThreads, .max_queued = 64 + room_for_}),
       others_({.name = "sql", .threads = 3, .max_queued = 4096 + room_for_}) {}
@@ -64,7 +64,7 @@ void WorkerShell::HintSubject(const SubjectId& subject) {
 }
 
 // Whoever decides on it reads it: one thread is woken, not two.
-void WorkerShell::HintGranted(const SessionId& session, std::vector<SubjectId> subjects) {
+void WorkerShell::HintGranted(const WorkerSessionId& session, std::vector<SubjectId> subjects) {
   Report report = [session, subjects = std::move(subjects)](WorkerCore& core, SteadyTime now) { core.OnGrantHint(now, session, subjects); };
   {
     std::lock_guard lock(mutex_);
@@ -230,8 +230,8 @@ void WorkerShell::GoOn(std::optional<Command> next, BlockingPool& pool) {
   while (next) {
     Report report;
     const SteadyTime sent = clock_.Steady();
-    if (!WithinMemory([&] { report = CarryOut(carry_out_, *next, sent); }))
-      UntilThereIsMemory([&] { report = NotCarriedOut(*next, sent); });
+    if (!WithinMemory([&] { report = ExecuteCommand(executor_, *next, sent); }))
+      UntilThereIsMemory([&] { report = NotExecuted(*next, sent); });
     const bool large = IsLarge(*next);
     next.reset();  // what it shares with the core is the core's alone again, and freed by who decides
     if (large) {

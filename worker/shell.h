@@ -1,6 +1,6 @@
 #pragma once
-// The WorkerCore with threads around it: one thread at a time decides (a crew helps it build items), pools block. Heartbeats and commits
-// have threads of their own, so that neither a slow claim nor a long queue of reads delays them. Deciding is also what feeds the
+// The WorkerCore with threads around it: one thread at a time decides (a helper threads helps it build items), pools block. Heartbeats and
+// commits have threads of their own, so that neither a slow claim nor a long queue of reads delays them. Deciding is also what feeds the
 // heartbeat: if it hangs, the session ends and somebody else takes over.
 //
 // Who brings an answer from the database decides what follows from it, if nobody is deciding, and a commit that follows is sent by the
@@ -18,7 +18,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/uuid7.h"
 #include "shared/runtime/blocking_pool.h"
-#include "worker/carry_out.h"
+#include "worker/command_executor.h"
 #include "worker/worker_core.h"
 
 namespace acl {
@@ -42,13 +42,13 @@ class WorkerShell {
   void HintWork();
   void HintDoorbell(bool connected);
   void HintSubject(const SubjectId& subject);
-  void HintGranted(const SessionId& session, std::vector<SubjectId> subjects);
+  void HintGranted(const WorkerSessionId& session, std::vector<SubjectId> subjects);
 
   struct Status {
     WorkerCounts counts;
     int held = 0, running_steps = 0, lost_slots = 0;
     bool live = false, finished = false, is_short = false;
-    SessionId session;
+    WorkerSessionId session;
   };
   Status status() const;
 
@@ -76,10 +76,10 @@ class WorkerShell {
   StepRunner& runner_;
   SystemRandom random_;
   Uuid7Maker ids_;
-  Crew crew_;
+  HelperThreads helpers_;
   const std::size_t room_for_;  // commands that runs and steps may have on their way at once
-  WorkerCore core_;             // touched by who has set deciding_, and by the crew that helps
-  CarryOutContext carry_out_;
+  WorkerCore core_;             // touched by who has set deciding_, and by the helper threads that helps
+  CommandContext executor_;
   BlockingPool heartbeats_, commits_, others_;
   std::atomic<bool> lent_{false};  // one of others_, to commits
   mutable std::mutex mutex_;

@@ -22,7 +22,7 @@ void StickyCache::Put(const SubjectId& subject, State state) {
   bytes_ += bytes;
 }
 
-Token StickyCache::GivenBack(const SubjectId& subject) const {
+Token StickyCache::ReleasedToken(const SubjectId& subject) const {
   std::lock_guard lock(mutex_);
   const auto it = kept_.find(subject);
   return it == kept_.end() ? Token{} : it->second.state.token;

@@ -1,8 +1,8 @@
 #pragma once
 // States of runs that this process gave back and may soon hold again ("sticky execution"): a run that waits for a timer, a person or,
-// without local continuation, for its own next message. Who claims one of them names the token under which it was given back. If the lease
-// still has that token, nobody has held the run since, and nothing but its inbox and timers is read (ClaimRequest::given_back); else the
-// journal says what it is, as ever. A state is a hint: it must end where the head row says, or it is forgotten and the journal read.
+// without local continuation, for its own next message. Who claims one of them names the token under which it was released. If the lease
+// still has that token, nobody has held the run since, and nothing but its inbox and timers is read (ClaimRequest::released_token); else
+// the journal says what it is, as ever. A state is a hint: it must end where the head row says, or it is forgotten and the journal read.
 //
 // Bounded in bytes of stored state; who was used longest ago goes first. Any thread.
 
@@ -19,7 +19,7 @@ namespace acl {
 class StickyCache {
  public:
   struct State {
-    Token token;                       // under which it was given back
+    Token token;                       // under which it was released
     Restored restored;                 // `replayed`: events since the snapshot
     std::optional<Snapshot> snapshot;  // the newest that is stored, without its text
   };
@@ -28,7 +28,7 @@ class StickyCache {
 
   void Put(const SubjectId& subject, State state);
   // Token{} if it is not here.
-  Token GivenBack(const SubjectId& subject) const;
+  Token ReleasedToken(const SubjectId& subject) const;
   // It is not here any more.
   std::optional<State> Take(const SubjectId& subject);
   void Forget(const SubjectId& subject) { (void)Take(subject); }

@@ -102,7 +102,7 @@ void TraceObserver::OnClaim(const Claimed& claimed, const Restored& restored, co
   claim.end = std::max(clock_.Wall(), claimed.db_now);
   claim.attributes["acl.events_replayed"] = claimed.sticky ? 0 : restored.replayed;
   claim.attributes["acl.head_seq"] = claimed.head.seq;
-  claim.attributes["acl.barren_takeovers"] = claimed.barren_takeovers;
+  claim.attributes["acl.takeovers_without_progress"] = claimed.takeovers_without_progress;
   for (const AttemptRow& row : claimed.attempts) {
     const StepTrace step_trace = kind.TraceOf(restored.state, row.step_id);
     if (step_trace.over) continue;
@@ -122,7 +122,7 @@ void TraceObserver::OnClaim(const Claimed& claimed, const Restored& restored, co
     span.failed = true;
     span.message = "its worker lost the run before the outcome was recorded";
     span.attributes.erase("acl.worker");  // the one that lost it: its claim span has the same token
-    span.attributes["acl.told_by"] = worker_name_;
+    span.attributes["acl.reported_by"] = worker_name_;
     span.attributes["acl.token"] = row.token.value;
     span.attributes["acl.step_id"] = row.step_id;
     span.attributes["acl.attempt"] = row.attempt_id;
@@ -133,7 +133,7 @@ void TraceObserver::OnClaim(const Claimed& claimed, const Restored& restored, co
     claim.links.push_back({ClaimSpanId(claimed.subject, row.token), {{"acl.link", "taken_over_from"}}});
     run.lost.push_back(std::move(span));
   }
-  if (claimed.barren_takeovers > 0 || !run.lost.empty()) {
+  if (claimed.takeovers_without_progress > 0 || !run.lost.empty()) {
     claim.events.push_back({"acl.takeover", claimed.db_now, {{"acl.lost_attempts", std::int64_t(run.lost.size())}}});
   }
   tracer_.Export(std::move(claim));
@@ -154,28 +154,28 @@ Span TraceObserver::BeginAttempt(const StepCall& call, const Run& run) const {
   return span;
 }
 
-void TraceObserver::BeginTask(const StepCall& call) {
+void TraceObserver::BeginDispatch(const StepCall& call) {
   if (!tracer_.Samples(call.trace)) return;
   Run run;
   run.token = call.token;
   run.parent = call.trace;
   Span span = BeginAttempt(call, run);
   span.attributes["acl.dispatched"] = true;
-  tasks_.insert_or_assign(TaskKey{call.subject, call.step.step_id, call.attempt_id, call.token}, std::move(span));
+  dispatches_.insert_or_assign(DispatchKey{call.subject, call.step.step_id, call.attempt_id, call.token}, std::move(span));
 }
 
-bool TraceObserver::EndTask(const StepEnd& end, const StepResult& result) {
-  auto it = tasks_.find(TaskKey{end.subject, end.step_id, end.attempt_id, end.token});
-  if (it == tasks_.end()) return false;
+bool TraceObserver::EndDispatch(const StepEnd& end, const StepResult& result) {
+  auto it = dispatches_.find(DispatchKey{end.subject, end.step_id, end.attempt_id, end.token});
+  if (it == dispatches_.end()) return false;
   Span span = std::move(it->second);
-  tasks_.erase(it);
+  dispatches_.erase(it);
   Describe(result, span);
   tracer_.Export(std::move(span));
   return true;
 }
 
 void TraceObserver::OnStep(const StepCall& call) {
-  if (std::string_view(call.scope) == "run/step") return BeginTask(call);
+  if (std::string_view(call.scope) == "run/step") return BeginDispatch(call);
   Run* run = Find(call.subject);
   if (!run) return;
   const std::string& step_id = call.step.step_id;
@@ -213,7 +213,7 @@ void TraceObserver::Describe(const StepResult& result, Span& span) const {
 }
 
 void TraceObserver::OnStepDone(const StepEnd& end, const StepResult& result) {
-  if (EndTask(end, result)) return;
+  if (EndDispatch(end, result)) return;
   Run* run = Find(end.subject);
   auto it = run ? run->attempts.find(end.step_id) : std::map<std::string, Attempt>::iterator();
   if (!run || it == run->attempts.end() || it->second.id != end.attempt_id) return;
@@ -287,8 +287,8 @@ void TraceObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outco
     run->lost.clear();
     tracer_.Hurry();  // somebody will want to see what happened
   }
-  for (const TaskRow& task : item.tasks)
-    run->steps.try_emplace(task.step_id, Step{span_end, span_end, task.attempt_id, false, "", "", false});
+  for (const DispatchRow& dispatch : item.dispatches)
+    run->steps.try_emplace(dispatch.step_id, Step{span_end, span_end, dispatch.attempt_id, false, "", "", false});
   for (const CompletionRow& row : item.completions) {  // said to be done by a person, or a step that only waited: nobody ran it
     if (run->attempts.contains(row.step_id)) continue;
     for (const AttemptRow& waited : item.attempts) {
@@ -303,7 +303,7 @@ void TraceObserver::OnLetGo(const CommitItem& item) {
   Run* run = Find(item.subject);
   if (!run || run->token != item.token) return;
   if (item.disposition == Disposition::kClose) EndRun(item, *run);
-  Forget(item.subject, "given back before it ended");
+  Forget(item.subject, "released before it ended");
 }
 
 void TraceObserver::EndRun(const CommitItem& item, Run& run) {

@@ -61,12 +61,12 @@ class TraceObserver : public WorkerObserver {
   };
 
   // An attempt of a dispatched step: its run is somebody else's.
-  using TaskKey = std::tuple<SubjectId, std::string, int, Token>;
+  using DispatchKey = std::tuple<SubjectId, std::string, int, Token>;
 
   Run* Find(const SubjectId& subject);
-  void BeginTask(const StepCall& call);
-  // True if it was a task's.
-  bool EndTask(const StepEnd& end, const StepResult& result);
+  void BeginDispatch(const StepCall& call);
+  // True if it was a dispatch's.
+  bool EndDispatch(const StepEnd& end, const StepResult& result);
   Span Begin(const SubjectId& subject, const Run& run, std::string name) const;
   Span BeginAttempt(const StepCall& call, const Run& run) const;
   void Describe(const StepResult& result, Span& span) const;
@@ -78,8 +78,8 @@ class TraceObserver : public WorkerObserver {
   Tracer& tracer_;
   const Clock& clock_;
   const std::string worker_name_;
-  std::map<SubjectId, Run> runs_;  // sampled ones
-  std::map<TaskKey, Span> tasks_;  // running
+  std::map<SubjectId, Run> runs_;           // sampled ones
+  std::map<DispatchKey, Span> dispatches_;  // running
   std::size_t batch_items_ = 0;
   SteadyTime::duration batch_took_{};
 };

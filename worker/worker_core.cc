@@ -11,23 +11,23 @@ namespace {
 // Free slots for each subject whose item is built beside others: more than most start at once.
 constexpr int kSlotsForEach = 4;
 // Fewer subjects are done before a helper has woken.
-constexpr std::size_t kWorthTheCrew = 4;
+constexpr std::size_t kWorthHelpers = 4;
 // A commit costs the database as much as some 16 items in it. While those that are ready and those whose steps begin in this round are few,
 // they go together in the next one: quick steps have ended then.
 constexpr std::size_t kGoesAtOnce = 24;
 }  // namespace
 
-WorkerCore::WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& random, WorkerObserver* observer, Crew* crew)
+WorkerCore::WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& random, WorkerObserver* observer, HelperThreads* helpers)
     : config_(std::move(config)),
       kinds_(kinds),
       random_(random),
       observer_(observer ? *observer : silent_),
-      crew_(crew),
+      helpers_(helpers),
       trust_(config_.session.ttl, config_.trust_margin),
       pace_(config_.poll_min, config_.poll_max),
       claim_size_(config_.claim_batch),
       sticky_(std::make_shared<StickyCache>(config_.sticky_bytes)),
-      tasks_({config_.session.worker_name, config_.retry_min, config_.retry_max, config_.runner_grace}, random_, observer_) {}
+      dispatches_({config_.session.worker_name, config_.retry_min, config_.retry_max, config_.runner_grace}, random_, observer_) {}
 
 // ---- commits
 
@@ -38,14 +38,14 @@ BuildContext WorkerCore::ContextFor(SteadyTime now) const {
   context.start_allowed = trust_.Holds(now);
   const bool draining = state_ == State::kDraining;
   context.draining = draining || CannotBegin();
-  context.give_back = draining && Due(now, drain_until_);
+  context.release_now = draining && Due(now, drain_until_);
   context.effects_wait = draining && !losing_ && now < effects_until_ + kStopGrace;
   context.others_wait = int(subjects_.size()) >= config_.run_slots;
   return context;
 }
 
 int WorkerCore::OnTheirWay() const {
-  return int(std::count_if(batches_.begin(), batches_.end(), [](const auto& one) { return !one.second.waits_aside(); }));
+  return int(std::count_if(batches_.begin(), batches_.end(), [](const auto& one) { return !one.second.waits_unsent(); }));
 }
 
 bool WorkerCore::WorthABatch(const BuildContext& context) const {
@@ -54,10 +54,10 @@ bool WorkerCore::WorthABatch(const BuildContext& context) const {
   if (on_their_way == 0) return true;
   std::size_t largest = 0;
   for (const auto& [id, batch] : batches_) {
-    if (!batch.waits_aside()) largest = std::max(largest, batch.items->size());
+    if (!batch.waits_unsent()) largest = std::max(largest, batch.items->size());
   }
   const std::size_t wanted = std::max<std::size_t>(1, (largest + 1) / 2);
-  const auto stored = std::size_t(std::count_if(aside_.begin(), aside_.end(), [](const auto& one) { return one.second.stored; }));
+  const auto stored = std::size_t(std::count_if(offloading_.begin(), offloading_.end(), [](const auto& one) { return one.second.stored; }));
   return stored >= wanted || subjects_.CountReady(context, wanted - stored, context.draining) == wanted - stored;
 }
 
@@ -68,11 +68,12 @@ bool WorkerCore::WorthARound(const BuildContext& context) const {
 }
 
 void WorkerCore::SideBySide(std::size_t count, const std::function<void(std::size_t)>& work) {
-  if (crew_ != nullptr && count >= kWorthTheCrew) return crew_->ForEach(count, work);
+  if (helpers_ != nullptr && count >= kWorthHelpers) return helpers_->ForEach(count, work);
   for (std::size_t i = 0; i < count; ++i) work(i);
 }
 
-std::vector<Result<std::optional<CommitItem>>> WorkerCore::BuildItems(const std::vector<SubjectRun*>& runs, const BuildContext& context) {
+std::vector<Result<std::optional<CommitItem>>> WorkerCore::BuildItems(const std::vector<LeasedSubject*>& runs,
+                                                                      const BuildContext& context) {
   std::vector<Result<std::optional<CommitItem>>> built(runs.size(), std::optional<CommitItem>());
   BuildContext share = context;  // of the free slots: who wants more says so again when this item is committed
   share.free_slots /= int(runs.size());
@@ -93,37 +94,37 @@ void WorkerCore::FormBatch(SteadyTime now) {
   std::vector<CommitItem> items;
   Batch batch;
   const auto room = [&] { return config_.commit_batch - int(items.size()); };
-  for (auto it = aside_.begin(); it != aside_.end() && room() > 0;) {
+  for (auto it = offloading_.begin(); it != offloading_.end() && room() > 0;) {
     if (!it->second.stored) {
       ++it;
       continue;
     }
     items.push_back(std::move(it->second.item));
     batch.starts += it->second.starts;
-    it = aside_.erase(it);
+    it = offloading_.erase(it);
   }
   // Steps that begin with this batch, with those on their way or with what lies aside have their slots already.
   int promised = batch.starts;
-  for (const auto& [subject, aside] : aside_) promised += aside.starts;
-  for (const auto& [id, other] : batches_) promised += other.waits_aside() ? 0 : other.starts;
+  for (const auto& [subject, aside] : offloading_) promised += aside.starts;
+  for (const auto& [id, other] : batches_) promised += other.waits_unsent() ? 0 : other.starts;
   context.free_slots -= promised;
   // One pass, beginning where the last batch ended. Who drains gives all of them back.
-  const std::vector<SubjectRun*> waiting = subjects_.InTurn(next_in_turn_, context.draining);
+  const std::vector<LeasedSubject*> waiting = subjects_.InTurn(next_in_turn_, context.draining);
   std::vector<std::pair<SubjectId, std::string>> broken;
   std::vector<SubjectId> too_large;
   std::size_t seen = 0;
   std::optional<std::size_t> last_to_start;
   while (seen < waiting.size() && room() > 0) {
     // As many at once as there are slots for, whatever each of them starts; one if slots are short.
-    const int at_once = crew_ == nullptr ? 1 : std::clamp(context.free_slots / kSlotsForEach, 1, room());
-    std::vector<SubjectRun*> runs;
+    const int at_once = helpers_ == nullptr ? 1 : std::clamp(context.free_slots / kSlotsForEach, 1, room());
+    std::vector<LeasedSubject*> runs;
     for (; seen < waiting.size() && int(runs.size()) < at_once; ++seen) {
       if (waiting[seen]->Ready(context)) runs.push_back(waiting[seen]);
     }
     if (runs.empty()) break;
     auto built = BuildItems(runs, context);
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      SubjectRun& run = *runs[i];
+      LeasedSubject& run = *runs[i];
       if (!built[i] && built[i].code() == Code::kUnavailable) {
         too_large.push_back(run.subject());
       } else if (!built[i]) {
@@ -132,7 +133,7 @@ void WorkerCore::FormBatch(SteadyTime now) {
         CommitItem& item = **built[i];
         const int starts = run.promised();
         promised += starts;
-        if (SetAside(item, starts)) continue;
+        if (Offload(item, starts)) continue;
         items.push_back(std::move(item));
         batch.starts += starts;
       } else {
@@ -181,7 +182,7 @@ void WorkerCore::OnCommitted(SteadyTime now, std::int64_t id, Result<std::vector
   batch.sent = false;
   if (answer) {
     commit_failures_ = 0;
-    SettleBatch(now, id, *answer);
+    ApplyOutcomes(now, id, *answer);
     return;
   }
   if (answer.code() == Code::kOutcomeUnknown) {
@@ -209,10 +210,10 @@ void WorkerCore::OnReadBack(SteadyTime now, std::int64_t id, Result<std::vector<
     ++counts_.unknown_landed;
     observer_.OnFoundRecorded((*batch.items)[i].completions.size());
   }
-  SettleBatch(now, id, *answer);
+  ApplyOutcomes(now, id, *answer);
 }
 
-void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<CommitOutcome>& outcomes) {
+void WorkerCore::ApplyOutcomes(SteadyTime now, std::int64_t id, const std::vector<CommitOutcome>& outcomes) {
   const Batch batch = std::move(batches_.at(id));
   batches_.erase(id);
   const std::vector<CommitItem>& items = *batch.items;
@@ -228,18 +229,18 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
     const CommitOutcome& outcome = outcomes[i];
     observer_.OnOutcome(item, outcome);  // a refusal counts also when the session's loss was heard of first
     const SubjectId subject = item.subject;
-    SubjectRun* held = subjects_.Change(subject);
+    LeasedSubject* held = subjects_.Change(subject);
     const bool committed = outcome.kind == CommitOutcome::Kind::kCommitted, ready = committed && item.requeue;
     if (!held || held->token() != item.token || !held->in_flight()) {
       all_ready_known = all_ready_known && !ready;
       continue;
     }
-    SubjectRun& run = *held;
-    const bool wants_tasks_back =
-        committed && (!item.tasks_cancelled.empty() ||
-                      std::any_of(item.tasks.begin(), item.tasks.end(), [](const TaskRow& row) { return row.cancel_requested; }));
-    if (wants_tasks_back) commands_.push_back(command::SettleTasks{subject});
-    SubjectRun::After after = run.OnOutcome(outcome);
+    LeasedSubject& run = *held;
+    const bool wants_dispatches_back =
+        committed && (!item.dispatches_cancelled.empty() || std::any_of(item.dispatches.begin(), item.dispatches.end(),
+                                                                        [](const DispatchRow& row) { return row.cancel_requested; }));
+    if (wants_dispatches_back) commands_.push_back(command::ReapDispatches{subject});
+    LeasedSubject::After after = run.OnOutcome(outcome);
     TellRecorded(run);
     if (ready) {
       auto row = run.MessageFor(outcome.ready_at);
@@ -261,20 +262,20 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
       case CommitOutcome::Kind::kMoved: ++counts_.moved; break;
       case CommitOutcome::Kind::kRejected: ++counts_.rejected; break;
     }
-    if (after == SubjectRun::After::kGone) {
+    if (after == LeasedSubject::After::kGone) {
       if (outcome.kind == CommitOutcome::Kind::kFenced) {
         // The lease row may still name us: a standby that became the primary has not all that we committed. No effect if it does not.
-        commands_.push_back(command::GiveBack{subject, session_, run.token(), {}});
-        Lose(subject, "its commit was refused");
+        commands_.push_back(command::ReleaseLease{subject, session_, run.token(), {}});
+        LeaseLost(subject, "its commit was refused");
       } else {
         if (item.disposition == Disposition::kRelease && state_ == State::kLive) {
           if (auto state = run.KeepState()) sticky_->Put(subject, std::move(*state));
         }
-        Drop(subject, true);
+        Forget(subject, true);
       }
       continue;
     }
-    if (after == SubjectRun::After::kReject) {
+    if (after == LeasedSubject::After::kReject) {
       QuarantineSubject(subject, "commit rejected", outcome.error);
       continue;
     }
@@ -300,7 +301,7 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
 }
 
 void WorkerCore::OnSnapshot(SteadyTime, const SubjectId& subject, Token token, Result<Snapshot> answer) {
-  SubjectRun* run = subjects_.Change(subject);
+  LeasedSubject* run = subjects_.Change(subject);
   if (!run || run->token() != token) return;
   if (!answer) {
     run->SnapshotFailed();
@@ -312,14 +313,14 @@ void WorkerCore::OnSnapshot(SteadyTime, const SubjectId& subject, Token token, R
 
 // ---- inbox and hints
 
-void WorkerCore::WantInbox(const SubjectRun& run) {
+void WorkerCore::WantInbox(const LeasedSubject& run) {
   if (!run.inbox_wanted() || !inbox_in_flight_.insert(run.subject()).second) return;
   run.BeginReadingInbox();
   commands_.push_back(command::ReadInbox{run.subject(), run.token()});
 }
 
 void WorkerCore::OnInbox(SteadyTime now, const SubjectId& subject, Token token, Result<KernelStore::InboxView> answer) {
-  SubjectRun* run = subjects_.Change(subject);
+  LeasedSubject* run = subjects_.Change(subject);
   if (!run || run->token() != token) return;
   inbox_in_flight_.erase(subject);
   if (answer) {
@@ -328,7 +329,7 @@ void WorkerCore::OnInbox(SteadyTime now, const SubjectId& subject, Token token, 
   } else if (answer.code() == Code::kLeaseLost) {
     ++counts_.fenced;
     observer_.OnRefused(subject, token, "reading its inbox");
-    Lose(subject, "its inbox was refused");
+    LeaseLost(subject, "its inbox was refused");
   } else {
     inbox_retry_at_ = now + config_.retry_min;
   }
@@ -336,11 +337,11 @@ void WorkerCore::OnInbox(SteadyTime now, const SubjectId& subject, Token token, 
 
 void WorkerCore::OnWorkHint(SteadyTime now) {
   pace_.Hint(now);
-  rung_in_flight_ = claim_in_flight_;
+  notified_in_flight_ = claim_in_flight_;
 }
 
 void WorkerCore::OnDoorbell(SteadyTime now, bool connected) {
-  pace_.SetRung(now, connected);
+  pace_.SetNotified(now, connected);
   if (connected || !reconcile_at_) return;
   reconcile_at_ = std::min(*reconcile_at_, now + config_.heard_within);  // what was granted over the lost line and not heard of
   unheard_for_ = config_.heard_within / 2;
@@ -348,7 +349,7 @@ void WorkerCore::OnDoorbell(SteadyTime now, bool connected) {
 
 void WorkerCore::OnSubjectHint(SteadyTime, const SubjectId& subject) {
   if (const auto waits = unrestored_.find(subject); waits != unrestored_.end()) waits->second.hinted = true;
-  SubjectRun* run = subjects_.Change(subject);
+  LeasedSubject* run = subjects_.Change(subject);
   if (!run) return;
   run->WantInbox();
   WantInbox(*run);
@@ -357,12 +358,12 @@ void WorkerCore::OnSubjectHint(SteadyTime, const SubjectId& subject) {
 // ---- time
 
 void WorkerCore::OnTime(SteadyTime now) {
-  tasks_.OnTime(now);
+  dispatches_.OnTime(now);
   DropLateSteps(now);
   EndShortage(now);
   if (Due(now, inbox_retry_at_)) {
     inbox_retry_at_.reset();
-    subjects_.ForEach([this](const SubjectRun& run) { WantInbox(run); });
+    subjects_.ForEach([this](const LeasedSubject& run) { WantInbox(run); });
   }
   if (state_ == State::kDraining && Due(now, drain_until_)) {
     StopDrained(now);
@@ -376,14 +377,14 @@ SteadyTime WorkerCore::NextWake(SteadyTime now) const {
     if (at && *at < next) next = *at;
   };
   if (state_ == State::kNoSession) consider(open_at_);
-  consider(tasks_.NextWake());
+  consider(dispatches_.NextWake());
   consider(shortage_until_);
   if (short_ && !shortage_until_) consider(shortage_over_);
   if (state_ == State::kLive || state_ == State::kDraining) {
     if (!heartbeat_in_flight_ && !losing_) consider(heartbeat_at_);
     if (!losing_) consider(reconcile_at_);
     if (losing_) consider(*drain_until_ + kLossGrace);
-    if (state_ == State::kLive && !claim_in_flight_ && trust_.Holds(now) && (RunRoom() > 0 || TaskRoom() > 0)) consider(pace_.next());
+    if (state_ == State::kLive && !claim_in_flight_ && trust_.Holds(now) && (RunRoom() > 0 || DispatchRoom() > 0)) consider(pace_.next());
     if (state_ == State::kDraining) {
       for (const SteadyTime at : {*drain_until_, effects_until_, effects_until_ + kStopGrace}) {
         if (at > now) consider(at);
@@ -392,7 +393,7 @@ SteadyTime WorkerCore::NextWake(SteadyTime now) const {
     for (const auto& [id, batch] : batches_) {
       if (!batch.sent) consider(batch.retry_at);
     }
-    for (const auto& [subject, aside] : aside_) {
+    for (const auto& [subject, aside] : offloading_) {
       if (!aside.sent) consider(aside.retry_at);
     }
     consider(inbox_retry_at_);
@@ -418,9 +419,9 @@ std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
       heartbeat_in_flight_ = true;
       commands_.push_back(command::Heartbeat{session_, config_.session.ttl});
     }
-    BeginTasks(now);
+    BeginDispatches(now);
     FormBatch(now);
-    SendAside(now);
+    SendOffloads(now);
     SendBatches(now);
     ReadGrants();
     if (!losing_ && Due(now, reconcile_at_)) {
@@ -429,20 +430,21 @@ std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
       asked_unheard_for_ = std::exchange(unheard_for_, milliseconds(0));
       commands_.push_back(command::Reconcile{
           session_, asked_unheard_for_.count() > 0 ? std::min(asked_unheard_for_, config_.session.ttl) : config_.session.ttl});
-      commands_.push_back(command::ReconcileTasks{session_, config_.session.ttl});
+      commands_.push_back(command::ReconcileDispatches{session_, config_.session.ttl});
     }
   }
   TellRoom(now);
-  for (TaskReport& report : tasks_.TakeReports(now)) commands_.push_back(command::FinishTask{std::move(report)});
-  if (state_ == State::kLive && !claim_in_flight_ && (RunRoom() > 0 || TaskRoom() > 0) && trust_.Holds(now) && pace_.Due(now)) Claim(now);
+  for (DispatchReport& report : dispatches_.TakeReports(now)) commands_.push_back(command::FinishDispatch{std::move(report)});
+  if (state_ == State::kLive && !claim_in_flight_ && (RunRoom() > 0 || DispatchRoom() > 0) && trust_.Holds(now) && pace_.Due(now))
+    Claim(now);
   RestoreNext(now);
-  if (losing_ && subjects_.empty() && batches_.empty() && tasks_.busy() == 0) {
+  if (losing_ && subjects_.empty() && batches_.empty() && dispatches_.busy() == 0) {
     FinishLoss(now);
   } else if (state_ == State::kDraining && subjects_.empty() && batches_.empty() && !claim_in_flight_ && unrestored_.empty() &&
              grants_read_.empty() &&
-             (tasks_.empty() ||
-              now >= (tasks_.RunsEffect() ? effects_until_ + kStopGrace : std::max(*drain_until_, task_ended_)) + kLossGrace)) {
-    tasks_.ForgetAll();
+             (dispatches_.empty() ||
+              now >= (dispatches_.RunsEffect() ? effects_until_ + kStopGrace : std::max(*drain_until_, dispatch_ended_)) + kLossGrace)) {
+    dispatches_.ForgetAll();
     state_ = State::kClosing;
     commands_.push_back(command::CloseSession{session_});
   }

@@ -24,12 +24,12 @@
 #include "shared/kernel/kind.h"
 #include "shared/kernel/step_runner.h"
 #include "shared/kernel/store.h"
-#include "worker/crew.h"
+#include "worker/dispatch_runs.h"
 #include "worker/held_subjects.h"
+#include "worker/helper_threads.h"
 #include "worker/observer.h"
 #include "worker/poll_pace.h"
 #include "worker/sticky_cache.h"
-#include "worker/task_runs.h"
 #include "worker/trust.h"
 
 namespace acl {
@@ -45,8 +45,8 @@ struct WorkerConfig {
   int granted_unheard = 64;  // runs that may be granted unasked and not heard of yet (create and grant); 0: none ever
   int commit_batch = 128;    // items of one group commit
   int commits_at_once = 2;   // group commits on their way; what one decides on the other writes
-  std::size_t sticky_bytes = 16 * 1024 * 1024;  // of states of runs that were given back; 0: none is kept
-  std::size_t apart_bytes = 256 * 1024;         // a payload larger than this goes to the content store, before its item is committed
+  std::size_t sticky_bytes = 16 * 1024 * 1024;  // of states of runs that were released; 0: none is kept
+  std::size_t offload_bytes = 256 * 1024;       // a payload larger than this goes to the content store, before its item is committed
   milliseconds poll_min{20}, poll_max{1'000};   // idle polling backs off from min to max
   milliseconds retry_min{50}, retry_max{2'000};
   milliseconds reconcile_every{60'000};
@@ -69,7 +69,7 @@ struct LoadedSubject {
 struct ClaimReport {
   std::vector<LoadedSubject> loaded;
   std::vector<Claimed> unread;  // instead of `loaded`: restored when the claims that follow are answered
-  std::vector<ClaimedTask> tasks;
+  std::vector<ClaimedDispatch> dispatches;
   SteadyTime sent;      // when it was asked for: what was granted is not older than that
   int dropped = 0;      // held or closed by then
   int quarantined = 0;  // they killed too many workers alone: this claim quarantined them
@@ -81,7 +81,7 @@ struct OpenSession {
   SessionRequest request;
 };
 struct Heartbeat {
-  SessionId session;
+  WorkerSessionId session;
   milliseconds ttl;
 };
 struct Claim {
@@ -91,14 +91,14 @@ struct Claim {
 };
 // What claims were granted and did not restore. Carried out once: it is handed on, not copied.
 struct Restore {
-  SessionId session;
+  WorkerSessionId session;
   std::shared_ptr<std::vector<Claimed>> granted;
   std::shared_ptr<StickyCache> cache;
 };
 using Items = std::shared_ptr<const std::vector<CommitItem>>;  // shared with the core, which keeps them until their outcome is known
 // Runs that were granted to this session as they were made, says a hint.
 struct ReadGrants {
-  SessionId session;
+  WorkerSessionId session;
   std::vector<SubjectId> subjects;
 };
 struct Commit {
@@ -120,65 +120,65 @@ struct RunStep {
 struct TakeSnapshot {
   SubjectId subject;
   Token token;
-  SubjectRun::SnapshotJob job;
+  LeasedSubject::SnapshotJob job;
 };
 // Payloads too large for a row, to be stored before the item that names them is committed.
-struct Stash {
+struct StorePayloads {
   SubjectId subject;
   Token token;
   std::vector<std::pair<Hash256, std::string>> contents;
 };
 struct Quarantine {
   SubjectId subject;
-  SessionId session;
+  WorkerSessionId session;
   Token token;
   std::string reason, detail;
 };
-struct GiveBack {
+struct ReleaseLease {
   SubjectId subject;
-  SessionId session;
+  WorkerSessionId session;
   Token token;
   // Instead of just freeing the lease: a release that says which version the next holder needs.
   std::optional<CommitItem> release;
 };
 struct Reconcile {
-  SessionId session;
+  WorkerSessionId session;
   milliseconds older_than;
 };
-struct ReconcileTasks {
-  SessionId session;
+struct ReconcileDispatches {
+  WorkerSessionId session;
   milliseconds older_than;
 };
-struct FinishTask {
-  TaskReport report;
+struct FinishDispatch {
+  DispatchReport report;
 };
-// Tasks of the subject that are wanted back and that nobody took: ended now instead of by the reaper.
-struct SettleTasks {
+// Dispatches of the subject that are wanted back and that nobody took: ended now instead of by the reaper.
+struct ReapDispatches {
   SubjectId subject;
 };
 struct CloseSession {
-  SessionId session;
+  WorkerSessionId session;
 };
 }  // namespace command
 using Command = std::variant<command::OpenSession, command::Heartbeat, command::Claim, command::Restore, command::ReadGrants,
                              command::Commit, command::ReadBack, command::ReadInbox, command::RunStep, command::TakeSnapshot,
-                             command::Stash, command::Quarantine, command::GiveBack, command::Reconcile, command::ReconcileTasks,
-                             command::FinishTask, command::SettleTasks, command::CloseSession>;
+                             command::StorePayloads, command::Quarantine, command::ReleaseLease, command::Reconcile,
+                             command::ReconcileDispatches, command::FinishDispatch, command::ReapDispatches, command::CloseSession>;
 
 // Counted for metrics and for the simulator's report.
 struct WorkerCounts {
   std::int64_t claimed = 0, takeovers = 0, commits = 0, items_committed = 0, fenced = 0, busy = 0, moved = 0, rejected = 0;
   std::int64_t unknown_commits = 0, unknown_landed = 0, steps_started = 0, steps_finished = 0, steps_not_started = 0, watchdog_drops = 0;
-  std::int64_t sessions_lost = 0, subjects_lost = 0, quarantined = 0, given_back = 0, snapshots = 0, claim_failures = 0,
-               events_replayed = 0;
+  std::int64_t sessions_lost = 0, subjects_lost = 0, quarantined = 0, released = 0, snapshots = 0, claim_failures = 0, events_replayed = 0;
   std::int64_t claimed_sticky = 0;                          // of `claimed`: not restored, the state was still here
   std::int64_t claims_dropped = 0, claims_quarantined = 0;  // found by a claim and not got
 };
 
 class WorkerCore {
  public:
-  // `observer` and `crew` may be null. All outlive the core.
-  WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& random, WorkerObserver* observer = nullptr, Crew* crew = nullptr);
+  // `observer` and `helper threads` may be null. All outlive the core.
+  WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& random, WorkerObserver* observer = nullptr,
+             HelperThreads* helpers = nullptr);
 
   void Start(SteadyTime now);
   // Finish what runs, start nothing new, give everything back, close the session.
@@ -186,24 +186,24 @@ class WorkerCore {
 
   // -- answers to commands. `sent` is when the request was sent: the lease counts from there.
   void OnSessionOpened(SteadyTime now, SteadyTime sent, Result<SessionGrant> answer);
-  void OnHeartbeat(SteadyTime now, SteadyTime sent, const SessionId& session, Result<HeartbeatAnswer> answer);
-  void OnClaimed(SteadyTime now, const SessionId& session, Result<ClaimReport> answer);
-  void OnRestored(const SessionId& session, std::vector<LoadedSubject> loaded);
+  void OnHeartbeat(SteadyTime now, SteadyTime sent, const WorkerSessionId& session, Result<HeartbeatAnswer> answer);
+  void OnClaimed(SteadyTime now, const WorkerSessionId& session, Result<ClaimReport> answer);
+  void OnRestored(const WorkerSessionId& session, std::vector<LoadedSubject> loaded);
   // Drops everything at once, as if it had never been held, and opens a new session: something could not be done and nobody knows what was
   // left half done. The journals say what is true.
   void LoseAll(SteadyTime now, std::string_view why);
   void OnNotRestored(SteadyTime now, const command::Restore& restore, const Status& why);  // asked for again
-  void OnGrantsRead(SteadyTime now, const SessionId& session, Result<std::vector<LoadedSubject>> answer);
+  void OnGrantsRead(SteadyTime now, const WorkerSessionId& session, Result<std::vector<LoadedSubject>> answer);
   void OnCommitted(SteadyTime now, std::int64_t batch, Result<std::vector<CommitOutcome>> answer);
   void OnReadBack(SteadyTime now, std::int64_t batch, Result<std::vector<CommitOutcome>> answer);
   void OnInbox(SteadyTime now, const SubjectId& subject, Token token, Result<KernelStore::InboxView> answer);
   void OnStepDone(SteadyTime now, const SubjectId& subject, Token token, const std::string& step_id, int attempt_id, StepResult result);
   void OnSnapshot(SteadyTime now, const SubjectId& subject, Token token, Result<Snapshot> answer);
-  void OnStashed(SteadyTime now, const SubjectId& subject, Token token, const Status& answer);
-  void OnReconciled(SteadyTime now, const SessionId& session, Result<std::vector<std::pair<SubjectId, Token>>> held);
-  void OnTasksHeld(SteadyTime now, const SessionId& session, const Result<std::vector<HeldTask>>& held);
-  void OnTaskDelivered(SteadyTime now, const TaskId& task, Token token, const Result<PostAnswer>& answer);
-  void OnTasksSettled(SteadyTime now, const SubjectId& subject, const Result<SettleAnswer>& answer);
+  void OnOffloaded(SteadyTime now, const SubjectId& subject, Token token, const Status& answer);
+  void OnReconciled(SteadyTime now, const WorkerSessionId& session, Result<std::vector<std::pair<SubjectId, Token>>> held);
+  void OnDispatchesHeld(SteadyTime now, const WorkerSessionId& session, const Result<std::vector<HeldDispatch>>& held);
+  void OnDispatchDelivered(SteadyTime now, const DispatchId& dispatch, Token token, const Result<PostAnswer>& answer);
+  void OnDispatchesReaped(SteadyTime now, const SubjectId& subject, const Result<ReapedDispatches>& answer);
   void OnSessionClosed(SteadyTime now);
 
   // -- hints (doorbell): may be lost, repeated, wrong
@@ -211,7 +211,7 @@ class WorkerCore {
   // Whether every coordinator's doorbell is connected: then looking for work is rarer.
   void OnDoorbell(SteadyTime now, bool connected);
   void OnSubjectHint(SteadyTime now, const SubjectId& subject);
-  void OnGrantHint(SteadyTime now, const SessionId& session, const std::vector<SubjectId>& subjects);
+  void OnGrantHint(SteadyTime now, const WorkerSessionId& session, const std::vector<SubjectId>& subjects);
 
   // Whatever is due by the clock. Call at NextWake at the latest.
   void OnTime(SteadyTime now);
@@ -225,12 +225,12 @@ class WorkerCore {
   bool waits_a_round() const { return waits_a_round_; }  // the next round follows at once
   const WorkerCounts& counts() const { return counts_; }
   int held() const { return int(subjects_.size() + unrestored_.size()); }
-  const TaskCounts& task_counts() const { return tasks_.counts(); }
-  int running_steps() const { return int(running_.size()) + tasks_.busy(); }
+  const DispatchCounts& dispatch_counts() const { return dispatches_.counts(); }
+  int running_steps() const { return int(running_.size()) + dispatches_.busy(); }
   bool is_short() const { return short_; }  // of disk, descriptors, processes or memory
   // Slots of steps that were dropped and whose runner has not come back: their threads are not to be had.
-  int lost_slots() const { return int(lost_.size()) + tasks_.lost(); }
-  const SessionId& session() const { return session_; }
+  int lost_slots() const { return int(lost_.size()) + dispatches_.lost(); }
+  const WorkerSessionId& session() const { return session_; }
 
  private:
   // For what is finished when a session is lost, and again for the database to answer.
@@ -260,7 +260,7 @@ class WorkerCore {
     std::optional<SteadyTime> first_sent;
     bool sent = false;
     int starts = 0;  // steps that begin when it has landed
-    bool waits_aside() const { return busy && !sent; }
+    bool waits_unsent() const { return busy && !sent; }
   };
 
   // A lease that is held, of a subject whose state is not here yet.
@@ -270,7 +270,7 @@ class WorkerCore {
   };
 
   // An item whose large payloads are on their way to the content store. Its subject waits for it; nothing else does.
-  struct Aside {
+  struct Offloading {
     CommitItem item;
     int starts = 0;  // steps that begin when it has landed
     bool sent = false, stored = false;
@@ -280,24 +280,24 @@ class WorkerCore {
 
   void LoseSession(SteadyTime now, const std::string& why);
   void FinishLoss(SteadyTime now);
-  void Drop(const SubjectId& subject, bool stop_steps);
+  void Forget(const SubjectId& subject, bool stop_steps);
   // Drop, and say so: the lease was ours and is not any more, or may not be.
-  void Lose(const SubjectId& subject, const char* why);
-  void TakeOn(LoadedSubject& loaded);
-  void GiveBackGrant(const Claimed& claimed, const std::string& why, std::optional<CommitItem> release = {});
+  void LeaseLost(const SubjectId& subject, const char* why);
+  void AdoptGrant(LoadedSubject& loaded);
+  void ReleaseGrant(const Claimed& claimed, const std::string& why, std::optional<CommitItem> release = {});
   void GiveUp(const SubjectId& subject, WallTime now);
   // How often in a row the run did not fit into this worker's memory, this time included.
   int CountStarved(const SubjectId& subject);
   void QuarantineStarved(const SubjectId& subject, Token token, const std::string& why);
-  void QuarantineIfDamaged(const SubjectRun& run);
+  void QuarantineIfDamaged(const LeasedSubject& run);
   void QuarantineSubject(const SubjectId& subject, const std::string& reason, const std::string& detail);
-  void DispatchStarts(SteadyTime now, SubjectRun& run);
-  void TellRecorded(SubjectRun& run);
+  void DispatchStarts(SteadyTime now, LeasedSubject& run);
+  void TellRecorded(LeasedSubject& run);
   void FormBatch(SteadyTime now);
-  // By all hands of the crew, if there is one and it is worth waking.
+  // By all hands of the helper threads, if there is one and it is worth waking.
   void SideBySide(std::size_t count, const std::function<void(std::size_t)>& work);
   // What these subjects have to say, in their order.
-  std::vector<Result<std::optional<CommitItem>>> BuildItems(const std::vector<SubjectRun*>& runs, const BuildContext& context);
+  std::vector<Result<std::optional<CommitItem>>> BuildItems(const std::vector<LeasedSubject*>& runs, const BuildContext& context);
   // The claim that is out may have granted what a reconciliation was just told of.
   bool ClaimMayHave(SteadyTime now) const;
   int OnTheirWay() const;  // batches, but for those that others hold up
@@ -307,18 +307,18 @@ class WorkerCore {
   bool WorthARound(const BuildContext& context) const;
   void SendBatches(SteadyTime now);
   // True if it has large payloads: it goes into a batch when they are stored.
-  bool SetAside(CommitItem& item, int starts);
-  void SendAside(SteadyTime now);
-  void SettleBatch(SteadyTime now, std::int64_t id, const std::vector<CommitOutcome>& outcomes);
-  void WantInbox(const SubjectRun& run);
+  bool Offload(CommitItem& item, int starts);
+  void SendOffloads(SteadyTime now);
+  void ApplyOutcomes(SteadyTime now, std::int64_t id, const std::vector<CommitOutcome>& outcomes);
+  void WantInbox(const LeasedSubject& run);
   void DropLateSteps(SteadyTime now);
-  int FreeSlots() const { return CannotBegin() ? 0 : config_.step_slots - int(running_.size()) - tasks_.busy() - lost_slots(); }
-  // Nothing can be begun here now: nothing is claimed, and what is held is given back to be claimed by others.
+  int FreeSlots() const { return CannotBegin() ? 0 : config_.step_slots - int(running_.size()) - dispatches_.busy() - lost_slots(); }
+  // Nothing can be begun here now: nothing is claimed, and what is held is released to be claimed by others.
   bool CannotBegin() const { return shortage_until_.has_value() || lost_slots() >= config_.step_slots; }
   void NoteShortage(SteadyTime now, const std::string& of);
   void EndShortage(SteadyTime now);
-  // Tasks that could be taken now.
-  int TaskRoom() const { return std::max(0, std::min(config_.claim_batch, FreeSlots())); }
+  // Dispatches that could be taken now.
+  int DispatchRoom() const { return std::max(0, std::min(config_.claim_batch, FreeSlots())); }
   int FreeRuns() const { return CannotBegin() ? 0 : std::max(0, config_.run_slots - int(subjects_.size() + unrestored_.size())); }
   int RunRoom() const { return std::min(claim_size_, FreeRuns()); }
   int GrantRoom(SteadyTime now) const;
@@ -327,7 +327,7 @@ class WorkerCore {
   void RestoreNext(SteadyTime now);
   void ReadOneByOne(std::vector<Claimed> granted, const std::string& why);
   void ForgetUnrestored();
-  void BeginTasks(SteadyTime now);
+  void BeginDispatches(SteadyTime now);
   void Claim(SteadyTime now);
   BuildContext ContextFor(SteadyTime now) const;
   bool Due(SteadyTime now, const std::optional<SteadyTime>& at) const { return at && *at <= now; }
@@ -339,23 +339,23 @@ class WorkerCore {
   Random& random_;
   WorkerObserver silent_;
   WorkerObserver& observer_;
-  Crew* const crew_;
+  HelperThreads* const helpers_;
   State state_ = State::kNew;
-  SessionId session_;
+  WorkerSessionId session_;
   Trust trust_;
   PollPace pace_;
-  SteadyTime effects_until_{};  // of a drain: running steps that may not be repeated have so long
-  SteadyTime task_ended_{};     // the last one: a drain waits for its result to be delivered
+  SteadyTime effects_until_{};   // of a drain: running steps that may not be repeated have so long
+  SteadyTime dispatch_ended_{};  // the last one: a drain waits for its result to be delivered
   std::optional<SteadyTime> open_at_, heartbeat_at_, reconcile_at_, drain_until_, inbox_retry_at_, restore_retry_at_;
   bool heartbeat_in_flight_ = false, claim_in_flight_ = false;
-  bool rung_in_flight_ = false;                    // rung while a claim was out: it looks again
+  bool notified_in_flight_ = false;                // notified while a claim was out: it looks again
   bool losing_ = false, ends_after_loss_ = false;  // the session is dead; what is finished is offered once more
   int claim_size_;                                 // of the next claim, at most
   int claim_asked_ = 0;                            // rows, by the claim that is out
   SteadyTime claim_sent_{}, reconcile_sent_{};     // the last of each
   bool waits_a_round_ = false;                     // with the next batch, for steps that have just begun
   bool all_claimed_ = false;                       // the last claim found less than it asked for: nothing waits that a grant would pass by
-  int told_room_ = 0;
+  int announced_room_ = 0;
   std::set<SubjectId> grants_heard_, grants_read_;  // to be read; being read
   std::map<SubjectId, Unrestored> unrestored_;      // granted by claims, and not taken on yet
   std::deque<std::vector<Claimed>> unread_;         // of them, those that nobody restores yet: a claim's each
@@ -375,9 +375,9 @@ class WorkerCore {
   std::set<std::tuple<SubjectId, std::string, Token, int>> lost_;  // step and attempt
   SteadyTime look_at_steps_ = SteadyTime::max();                   // no running step is late before
   std::set<SubjectId> inbox_in_flight_;
-  TaskRuns tasks_;
+  DispatchRuns dispatches_;
   std::map<std::int64_t, Batch> batches_;  // on their way, or waiting to be sent again; no subject is in two
-  std::map<SubjectId, Aside> aside_;
+  std::map<SubjectId, Offloading> offloading_;
   std::int64_t batch_id_ = 0;
   SubjectId next_in_turn_;  // where the next batch begins, so that every subject gets its turn
   std::vector<Command> commands_;

@@ -1,4 +1,4 @@
-// What a claim brought: taken on, given back, or put into quarantine.
+// What a claim brought: taken on, released, or put into quarantine.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,10 +15,10 @@ namespace {
 constexpr const char* kCancelWaits = "; its cancel waits for it";
 }  // namespace
 
-void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<ClaimReport> answer) {
+void WorkerCore::OnClaimed(SteadyTime now, const WorkerSessionId& session, Result<ClaimReport> answer) {
   if (session != session_) return;  // of a session that is dead by now: the reaper frees what it granted
   claim_in_flight_ = false;
-  const bool rung = std::exchange(rung_in_flight_, false);
+  const bool notified = std::exchange(notified_in_flight_, false);
   if (!answer) {
     ++counts_.claim_failures;
     if (answer.code() == Code::kLeaseLost) {
@@ -37,18 +37,18 @@ void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<Clai
     counts_.claims_dropped += answer->dropped;
     counts_.claims_quarantined += answer->quarantined;
     observer_.OnClaimMissed(answer->dropped, answer->quarantined);
-  } else if (answer->loaded.empty() && answer->unread.empty() && answer->tasks.empty()) {
+  } else if (answer->loaded.empty() && answer->unread.empty() && answer->dispatches.empty()) {
     all_claimed_ = true;
     claim_size_ = config_.claim_batch;
-    // What was rung for may have come after this claim had looked.
-    if (rung) {
+    // What was notified for may have come after this claim had looked.
+    if (notified) {
       pace_.Hint(now);
     } else {
       pace_.Empty(now, random_);
     }
     return;
   }
-  const int found = int(answer->loaded.size() + answer->unread.size() + answer->tasks.size());
+  const int found = int(answer->loaded.size() + answer->unread.size() + answer->dispatches.size());
   all_claimed_ = found + answer->dropped + answer->quarantined < claim_asked_;
   if (!all_claimed_) {
     if (claim_asked_ >= claim_size_) claim_size_ = std::min(claim_size_ * 2, std::max(config_.largest_claim, config_.claim_batch));
@@ -57,33 +57,33 @@ void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<Clai
     claim_size_ = config_.claim_batch;
     constexpr milliseconds kLongestBreath{20};
     if (!subjects_.empty()) pace_.Breathe(now + std::min<SteadyTime::duration>(now - answer->sent, kLongestBreath));
-    rung ? pace_.Hint(now) : pace_.FoundAll(now, random_);
+    notified ? pace_.Hint(now) : pace_.FoundAll(now, random_);
   }
-  for (LoadedSubject& loaded : answer->loaded) TakeOn(loaded);
+  for (LoadedSubject& loaded : answer->loaded) AdoptGrant(loaded);
   for (const Claimed& claimed : answer->unread) unrestored_[claimed.subject] = {claimed.token};
   if (!answer->unread.empty()) unread_.push_back(std::move(answer->unread));
-  // A grant older than this is given back by reconciliation, or its session is dead: nothing may begin under it.
+  // A grant older than this is released by reconciliation, or its session is dead: nothing may begin under it.
   const SteadyTime start_until = answer->sent + config_.session.ttl - config_.trust_margin;
-  for (ClaimedTask& task : answer->tasks) tasks_.Take(now, std::move(task), start_until);
-  if (state_ != State::kLive) tasks_.GiveBackWaiting("its worker takes nothing new");
+  for (ClaimedDispatch& dispatch : answer->dispatches) dispatches_.Take(now, std::move(dispatch), start_until);
+  if (state_ != State::kLive) dispatches_.ReleaseWaiting("its worker takes nothing new");
 }
 
-void WorkerCore::TakeOn(LoadedSubject& loaded) {
+void WorkerCore::AdoptGrant(LoadedSubject& loaded) {
   Claimed& claimed = loaded.claimed;
   const SubjectId subject = claimed.subject;
   const Token token = claimed.token;
   ++counts_.claimed;
-  if (claimed.barren_takeovers > 0) ++counts_.takeovers;
+  if (claimed.takeovers_without_progress > 0) ++counts_.takeovers;
   const SubjectKind* kind = kinds_.Find(claimed.kind);
   if (!kind) {
-    GiveBackGrant(claimed, "no such kind of subject here");
+    ReleaseGrant(claimed, "no such kind of subject here");
     return;
   }
   if (loaded.required_version) {  // a newer program holds it next: nothing is wrong with it, and this worker does not claim it again
-    GiveBackGrant(claimed,
-                  fmt::format("it needs a worker that knows event schema {}, this one knows {}: a newer program wrote it",
-                              *loaded.required_version, EventSchemaVersion()),
-                  ReleaseFor(claimed, session_, *loaded.required_version));
+    ReleaseGrant(claimed,
+                 fmt::format("it needs a worker that knows event schema {}, this one knows {}: a newer program wrote it",
+                             *loaded.required_version, EventSchemaVersion()),
+                 ReleaseFor(claimed, session_, *loaded.required_version));
     return;
   }
   Status sound;
@@ -96,7 +96,7 @@ void WorkerCore::TakeOn(LoadedSubject& loaded) {
                                               ToHex(claimed.head.state_root))};
   }
   if (!sound && claimed.sticky) {  // a hint that was wrong: the journal decides, by the next claim
-    GiveBackGrant(claimed, "its state in memory is not what the head row says: " + sound.message());
+    ReleaseGrant(claimed, "its state in memory is not what the head row says: " + sound.message());
     return;
   }
   if (!sound) {
@@ -104,12 +104,12 @@ void WorkerCore::TakeOn(LoadedSubject& loaded) {
       const bool cancel = std::any_of(claimed.inbox.begin(), claimed.inbox.end(), [](const InboxRow& row) { return row.kind == "cancel"; });
       const int failures = CountStarved(subject);
       if (cancel && failures >= kMemoryTriesOfACancel) return QuarantineStarved(subject, token, sound.message() + kCancelWaits);
-      GiveBackGrant(claimed, "it does not fit into memory: " + sound.message(),
-                    ReleaseForMemory(ReleaseOf(claimed, session_), claimed.db_now, failures));
+      ReleaseGrant(claimed, "it does not fit into memory: " + sound.message(),
+                   ReleaseForMemory(ReleaseOf(claimed, session_), claimed.db_now, failures));
       return;
     }
     if (sound.code() != Code::kCorrupt) {
-      GiveBackGrant(claimed, "its contents cannot be read now: " + sound.message(), ReleaseUntilLater(claimed, session_));
+      ReleaseGrant(claimed, "its contents cannot be read now: " + sound.message(), ReleaseUntilLater(claimed, session_));
       return;
     }
     ++counts_.quarantined;
@@ -123,10 +123,10 @@ void WorkerCore::TakeOn(LoadedSubject& loaded) {
     counts_.events_replayed += loaded.restored->replayed;
   }
   observer_.OnClaim(claimed, *loaded.restored, *kind);
-  if (subjects_.contains(subject)) Drop(subject, true);  // granted again: the old holding is void
+  if (subjects_.contains(subject)) Forget(subject, true);  // granted again: the old holding is void
   const bool inbox_left = claimed.inbox_left;
-  SubjectRun& run = subjects_.Take(
-      subject, std::make_unique<SubjectRun>(std::move(claimed), std::move(*loaded.restored), *kind, session_, config_.subject));
+  LeasedSubject& run = subjects_.Take(
+      subject, std::make_unique<LeasedSubject>(std::move(claimed), std::move(*loaded.restored), *kind, session_, config_.subject));
   if (inbox_left) {
     run.WantInbox();
     WantInbox(run);
@@ -134,33 +134,33 @@ void WorkerCore::TakeOn(LoadedSubject& loaded) {
   QuarantineIfDamaged(run);
 }
 
-void WorkerCore::GiveBackGrant(const Claimed& claimed, const std::string& why, std::optional<CommitItem> release) {
-  ++counts_.given_back;
-  observer_.OnGiveBack(claimed.subject, claimed.token, why);
-  commands_.push_back(command::GiveBack{claimed.subject, session_, claimed.token, std::move(release)});
+void WorkerCore::ReleaseGrant(const Claimed& claimed, const std::string& why, std::optional<CommitItem> release) {
+  ++counts_.released;
+  observer_.OnReleased(claimed.subject, claimed.token, why);
+  commands_.push_back(command::ReleaseLease{claimed.subject, session_, claimed.token, std::move(release)});
 }
 
-void WorkerCore::Drop(const SubjectId& subject, bool stop_steps) {
+void WorkerCore::Forget(const SubjectId& subject, bool stop_steps) {
   for (auto it = running_.lower_bound({subject, ""}); it != running_.end() && it->first.first == subject;) {
     if (stop_steps) it->second.stop.Stop();
     it = running_.erase(it);
   }
   inbox_in_flight_.erase(subject);
-  aside_.erase(subject);
+  offloading_.erase(subject);
   subjects_.Erase(subject);
 }
 
-void WorkerCore::Lose(const SubjectId& subject, const char* why) {
-  const SubjectRun* run = subjects_.Find(subject);
+void WorkerCore::LeaseLost(const SubjectId& subject, const char* why) {
+  const LeasedSubject* run = subjects_.Find(subject);
   if (!run) return;
   ++counts_.subjects_lost;
   observer_.OnLost(subject, run->token(), why);
-  Drop(subject, true);
+  Forget(subject, true);
 }
 
 // What was decided is gone with it; whoever holds it next, when others have given memory back, decides again from the journal.
 void WorkerCore::GiveUp(const SubjectId& subject, WallTime now) {
-  const SubjectRun* run = subjects_.Find(subject);
+  const LeasedSubject* run = subjects_.Find(subject);
   if (!run) return;
   const int failures = CountStarved(subject);
   const std::string why =
@@ -168,11 +168,11 @@ void WorkerCore::GiveUp(const SubjectId& subject, WallTime now) {
   if (run->cancel_asked() && failures >= kMemoryTriesOfACancel) {
     QuarantineStarved(subject, run->token(), why + kCancelWaits);
   } else {
-    ++counts_.given_back;
-    observer_.OnGiveBack(subject, run->token(), why);
-    commands_.push_back(command::GiveBack{subject, session_, run->token(), run->ReleaseForMemory(now, failures)});
+    ++counts_.released;
+    observer_.OnReleased(subject, run->token(), why);
+    commands_.push_back(command::ReleaseLease{subject, session_, run->token(), run->ReleaseForMemory(now, failures)});
   }
-  Drop(subject, true);
+  Forget(subject, true);
 }
 
 int WorkerCore::CountStarved(const SubjectId& subject) {
@@ -191,18 +191,18 @@ void WorkerCore::QuarantineStarved(const SubjectId& subject, Token token, const 
   commands_.push_back(command::Quarantine{subject, session_, token, "not enough memory", detail});
 }
 
-void WorkerCore::QuarantineIfDamaged(const SubjectRun& run) {
+void WorkerCore::QuarantineIfDamaged(const LeasedSubject& run) {
   if (run.damaged().empty()) return;
   QuarantineSubject(SubjectId(run.subject()), "content damaged", std::string(run.damaged()));  // copies: both go with the run
 }
 
 void WorkerCore::QuarantineSubject(const SubjectId& subject, const std::string& reason, const std::string& detail) {
-  const SubjectRun* run = subjects_.Find(subject);
+  const LeasedSubject* run = subjects_.Find(subject);
   if (!run) return;
   ++counts_.quarantined;
   observer_.OnQuarantine(subject, run->token(), reason, detail);
   commands_.push_back(command::Quarantine{subject, session_, run->token(), reason, detail});
-  Drop(subject, true);
+  Forget(subject, true);
 }
 
 }  // namespace acl

@@ -17,11 +17,11 @@ int WorkerCore::GrantRoom(SteadyTime now) const {
 
 void WorkerCore::TellRoom(SteadyTime now) {
   const int room = GrantRoom(now);
-  if (room == std::exchange(told_room_, room)) return;
+  if (room == std::exchange(announced_room_, room)) return;
   observer_.OnRoom(session_, room);
 }
 
-void WorkerCore::OnGrantHint(SteadyTime, const SessionId& session, const std::vector<SubjectId>& subjects) {
+void WorkerCore::OnGrantHint(SteadyTime, const WorkerSessionId& session, const std::vector<SubjectId>& subjects) {
   if (session != session_ || losing_ || (state_ != State::kLive && state_ != State::kDraining)) return;
   for (const SubjectId& subject : subjects) {
     if (!subjects_.contains(subject) && !grants_read_.contains(subject)) grants_heard_.insert(subject);
@@ -35,7 +35,7 @@ void WorkerCore::ReadGrants() {
   commands_.push_back(command::ReadGrants{session_, {grants_read_.begin(), grants_read_.end()}});
 }
 
-void WorkerCore::OnGrantsRead(SteadyTime now, const SessionId& session, Result<std::vector<LoadedSubject>> answer) {
+void WorkerCore::OnGrantsRead(SteadyTime now, const WorkerSessionId& session, Result<std::vector<LoadedSubject>> answer) {
   if (session != session_) return;
   grants_read_.clear();
   if (!answer) {
@@ -46,13 +46,13 @@ void WorkerCore::OnGrantsRead(SteadyTime now, const SessionId& session, Result<s
     return;
   }
   for (LoadedSubject& loaded : *answer) {
-    const SubjectRun* held = subjects_.Find(loaded.claimed.subject);
+    const LeasedSubject* held = subjects_.Find(loaded.claimed.subject);
     // The hint came twice, or this answer so late that the lease was let go and granted again.
     if (held && held->token() >= loaded.claimed.token) continue;
     if (int(subjects_.size()) >= config_.run_slots + config_.granted_unheard) {  // more than was asked for
-      GiveBackGrant(loaded.claimed, "there is no room for it");
+      ReleaseGrant(loaded.claimed, "there is no room for it");
     } else {
-      TakeOn(loaded);
+      AdoptGrant(loaded);
     }
   }
 }

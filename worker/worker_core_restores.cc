@@ -17,7 +17,7 @@ void WorkerCore::RestoreNext(SteadyTime now) {
   unread_.pop_front();
 }
 
-void WorkerCore::OnRestored(const SessionId& session, std::vector<LoadedSubject> loaded) {
+void WorkerCore::OnRestored(const WorkerSessionId& session, std::vector<LoadedSubject> loaded) {
   if (session != session_) return;
   observer_.OnReached(call::kReadClaimed);
   restore_in_flight_ = false;
@@ -26,7 +26,7 @@ void WorkerCore::OnRestored(const SessionId& session, std::vector<LoadedSubject>
   for (LoadedSubject& subject : loaded) {
     if (const auto waited = unrestored_.extract(subject.claimed.subject); waited && waited.mapped().hinted)
       subject.claimed.inbox_left = true;
-    if (!losing_) TakeOn(subject);
+    if (!losing_) AdoptGrant(subject);
   }
 }
 

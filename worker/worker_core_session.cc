@@ -20,8 +20,8 @@ void WorkerCore::Drain(SteadyTime now) {
     for (auto& [key, step] : running_) {
       if (step.stop.waits()) step.stop.Stop();
     }
-    tasks_.GiveBackWaiting("its worker drains");
-    tasks_.StopNotBegun();
+    dispatches_.ReleaseWaiting("its worker drains");
+    dispatches_.StopNotBegun();
   } else if (losing_) {
     ends_after_loss_ = true;
   } else if (state_ != State::kDraining && state_ != State::kClosing) {
@@ -37,7 +37,7 @@ void WorkerCore::StopDrained(SteadyTime now) {
     step.drained = !losing_;
     step.stop.Stop();
   }
-  tasks_.StopRunning(losing_ ? "" : kDrained, all);
+  dispatches_.StopRunning(losing_ ? "" : kDrained, all);
 }
 
 SteadyTime WorkerCore::Backoff(SteadyTime now, int& failures) {
@@ -63,14 +63,14 @@ void WorkerCore::OnSessionOpened(SteadyTime now, SteadyTime sent, Result<Session
   trust_.Granted(sent, now, answer->db_now);
   heartbeat_at_ = sent + config_.heartbeat_every;
   reconcile_at_ = now + config_.reconcile_every;
-  heartbeat_in_flight_ = claim_in_flight_ = rung_in_flight_ = all_claimed_ = false;
+  heartbeat_in_flight_ = claim_in_flight_ = notified_in_flight_ = all_claimed_ = false;
   ForgetUnrestored();
-  told_room_ = 0;
+  announced_room_ = 0;
   unheard_for_ = milliseconds(0);
   pace_.Hint(now);
 }
 
-void WorkerCore::OnHeartbeat(SteadyTime now, SteadyTime sent, const SessionId& session, Result<HeartbeatAnswer> answer) {
+void WorkerCore::OnHeartbeat(SteadyTime now, SteadyTime sent, const WorkerSessionId& session, Result<HeartbeatAnswer> answer) {
   if (session != session_ || losing_ || (state_ != State::kLive && state_ != State::kDraining)) return;
   heartbeat_in_flight_ = false;
   if (!answer) {
@@ -87,7 +87,7 @@ void WorkerCore::OnHeartbeat(SteadyTime now, SteadyTime sent, const SessionId& s
   trust_.Granted(sent, now, answer->db_now);
   heartbeat_at_ = sent + config_.heartbeat_every;
   for (const SubjectId& subject : answer->woken) OnSubjectHint(now, subject);
-  for (const TaskId& task : answer->unwanted) tasks_.OnUnwanted(task);
+  for (const DispatchId& dispatch : answer->unwanted) dispatches_.OnUnwanted(dispatch);
 }
 
 // The session is dead, yet until a token is raised nobody else has started: what is finished is still offered (the fence decides), what
@@ -102,8 +102,8 @@ void WorkerCore::LoseSession(SteadyTime now, const std::string& why) {
   state_ = State::kDraining;
   drain_until_ = effects_until_ = now + kLossGrace;
   for (auto& [key, step] : running_) step.stop.Stop();
-  tasks_.GiveBackWaiting("its worker's session was lost");
-  tasks_.StopRunning();
+  dispatches_.ReleaseWaiting("its worker's session was lost");
+  dispatches_.StopRunning();
 }
 
 void WorkerCore::LoseAll(SteadyTime now, std::string_view why) {
@@ -120,15 +120,15 @@ void WorkerCore::LoseAll(SteadyTime now, std::string_view why) {
 }
 
 void WorkerCore::FinishLoss(SteadyTime now) {
-  while (!subjects_.empty()) Lose(SubjectId(subjects_.first().subject()), "the session was lost");
+  while (!subjects_.empty()) LeaseLost(SubjectId(subjects_.first().subject()), "the session was lost");
   batches_.clear();
-  tasks_.ForgetRunning();
+  dispatches_.ForgetRunning();
   inbox_in_flight_.clear();
   grants_heard_.clear();
   grants_read_.clear();
   ForgetUnrestored();
   losing_ = claim_in_flight_ = heartbeat_in_flight_ = false;
-  session_ = SessionId{};
+  session_ = WorkerSessionId{};
   state_ = ends_after_loss_ ? State::kFinished : State::kNoSession;
   open_at_ = now;
 }
@@ -142,7 +142,7 @@ bool WorkerCore::ClaimMayHave(SteadyTime now) const {
   return claim_in_flight_ && (claim_sent_ <= reconcile_sent_ || now - reconcile_sent_ >= config_.heard_within / 4);
 }
 
-void WorkerCore::OnReconciled(SteadyTime now, const SessionId& session, Result<std::vector<std::pair<SubjectId, Token>>> held) {
+void WorkerCore::OnReconciled(SteadyTime now, const WorkerSessionId& session, Result<std::vector<std::pair<SubjectId, Token>>> held) {
   if (session != session_) return;
   if (!held || ClaimMayHave(now)) {  // asked again, for what was asked for now
     reconcile_at_ = now + config_.heard_within;
@@ -151,13 +151,13 @@ void WorkerCore::OnReconciled(SteadyTime now, const SessionId& session, Result<s
   }
   reconcile_at_ = now + config_.reconcile_every;
   for (const auto& [subject, token] : *held) {
-    const SubjectRun* run = subjects_.Find(subject);
+    const LeasedSubject* run = subjects_.Find(subject);
     if (run && run->token() == token) continue;
     if (const auto waits = unrestored_.find(subject); waits != unrestored_.end() && waits->second.token == token) continue;
     if (grants_heard_.contains(subject) || grants_read_.contains(subject) || Mutant("unheard_grant_kept")) continue;
-    ++counts_.given_back;
-    observer_.OnGiveBack(subject, token, "granted but never heard of");
-    commands_.push_back(command::GiveBack{subject, session_, token, {}});
+    ++counts_.released;
+    observer_.OnReleased(subject, token, "granted but never heard of");
+    commands_.push_back(command::ReleaseLease{subject, session_, token, {}});
   }
 }
 

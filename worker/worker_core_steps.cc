@@ -5,13 +5,13 @@
 
 namespace acl {
 
-void WorkerCore::TellRecorded(SubjectRun& run) {
-  for (const SubjectRun::Recorded& ended : run.TakeRecorded()) {
+void WorkerCore::TellRecorded(LeasedSubject& run) {
+  for (const LeasedSubject::Recorded& ended : run.TakeRecorded()) {
     observer_.OnRecorded({run.subject(), run.token(), ended.step_id, ended.attempt_id, run.trace().trace_id}, run.kind(), run.state());
   }
 }
 
-void WorkerCore::DispatchStarts(SteadyTime now, SubjectRun& run) {
+void WorkerCore::DispatchStarts(SteadyTime now, LeasedSubject& run) {
   for (StepCall& call : run.TakeStarts()) {
     if (!trust_.Holds(now) || state_ != State::kLive) {
       // The attempt is promised but its effect was never begun.
@@ -41,8 +41,8 @@ void WorkerCore::DispatchStarts(SteadyTime now, SubjectRun& run) {
 void WorkerCore::OnStepDone(SteadyTime now, const SubjectId& subject, Token token, const std::string& step_id, int attempt_id,
                             StepResult result) {
   if (!result.short_of.empty()) NoteShortage(now, result.short_of);
-  if (tasks_.OnStepDone(now, subject, token, step_id, attempt_id, result)) {
-    task_ended_ = now;
+  if (dispatches_.OnStepDone(now, subject, token, step_id, attempt_id, result)) {
+    dispatch_ended_ = now;
     ++counts_.steps_finished;
     return;
   }
@@ -54,7 +54,7 @@ void WorkerCore::OnStepDone(SteadyTime now, const SubjectId& subject, Token toke
   running_.erase(running);
   ++counts_.steps_finished;
   observer_.OnStepDone({subject, token, step_id, attempt_id, trace.trace_id}, result);
-  SubjectRun* run = subjects_.Change(subject);
+  LeasedSubject* run = subjects_.Change(subject);
   if (!run || run->token() != token) return;
   if (!result.damaged.empty()) {
     QuarantineSubject(subject, "content damaged", result.damaged);
@@ -100,7 +100,7 @@ void WorkerCore::DropLateSteps(SteadyTime now) {
     RunningStep step = it->second;
     it = running_.erase(it);
     lost_.emplace(subject, step_id, step.token, step.attempt_id);
-    SubjectRun* run = subjects_.Change(subject);
+    LeasedSubject* run = subjects_.Change(subject);
     if (!run) continue;
     StepResult result = Dropped(step.effect);
     observer_.OnStepDone({subject, step.token, step_id, step.attempt_id, step.trace.trace_id}, result);

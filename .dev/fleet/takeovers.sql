@@ -7,4 +7,4 @@ SELECT count(*), count(*) FILTER (WHERE t.took <= t.ttl + 500), coalesce(round(p
 FROM (SELECT extract(epoch FROM n.granted_at - s.heartbeat_at) * 1000 AS took, extract(epoch FROM s.expires_at - s.heartbeat_at) * 1000 AS ttl
       FROM worker_sessions s JOIN lease_history h ON h.session_id = s.session_id
       CROSS JOIN LATERAL (SELECT * FROM lease_history x WHERE x.subject_id = h.subject_id AND x.token > h.token ORDER BY x.token LIMIT 1) n
-      WHERE s.dead_at >= s.expires_at AND n.token >= h.token + 2 AND n.session_id IS NOT NULL AND n.barren < 2) t
+      WHERE s.dead_at >= s.expires_at AND n.token >= h.token + 2 AND n.session_id IS NOT NULL AND n.takeovers_without_progress < 2) t

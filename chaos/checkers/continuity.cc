@@ -58,13 +58,13 @@ std::map<std::string, std::vector<const ProjectEvent*>> ByWhatIsSaid(const Proje
 }
 
 // What is to be looked for of a command; nullopt: it leaves no trace (nothing was there to take).
-std::optional<std::string> WhatItSays(const ToldAnswer& told, const Said& said) {
+std::optional<std::string> WhatItSays(const ReceivedAnswer& told, const Said& said) {
   if (said.text != nullptr)
     return told.arguments.contains(said.text) ? std::optional(said.text + DumpJson(told.arguments[said.text])) : std::nullopt;
   return told.answer.contains("claim") ? std::optional("claim" + DumpJson(told.answer["claim"])) : std::nullopt;
 }
 
-std::string WhatIsWrong(const ToldAnswer& told, const Said& said, const std::vector<const ProjectEvent*>& events) {
+std::string Mismatch(const ReceivedAnswer& told, const Said& said, const std::vector<const ProjectEvent*>& events) {
   if (!told.refused.empty()) return events.empty() ? "" : fmt::format("it was refused, and event {} says it", events.front()->seq);
   if (events.empty()) return fmt::format("it was answered with event {} and is not in the journal", told.event_seq);
   if (events.size() > 1)
@@ -83,7 +83,7 @@ InvariantResult NothingLost(const ProjectEvidence& evidence) {
   std::map<std::string, std::map<std::string, std::vector<const ProjectEvent*>>> said;
   for (const auto& [id, journal] : evidence.journals) said[id] = ByWhatIsSaid(journal);
   std::set<std::string> looked;
-  for (const ToldAnswer& told : evidence.told) {
+  for (const ReceivedAnswer& told : evidence.told) {
     if (!looked.insert(told.key).second) continue;
     if (told.name == "create_project") {
       const std::string id = told.answer.value("project_id", "");
@@ -95,8 +95,7 @@ InvariantResult NothingLost(const ProjectEvidence& evidence) {
     if (!what) continue;
     const auto& here = said[told.project];
     const auto events = here.find(*what);
-    const std::string wrong =
-        WhatIsWrong(told, command->second, events == here.end() ? std::vector<const ProjectEvent*>() : events->second);
+    const std::string wrong = Mismatch(told, command->second, events == here.end() ? std::vector<const ProjectEvent*>() : events->second);
     Look(result, wrong.empty(), fmt::format("{} of {} ({})", told.name, told.project, told.key), wrong);
   }
   return result;
@@ -104,10 +103,10 @@ InvariantResult NothingLost(const ProjectEvidence& evidence) {
 
 InvariantResult OneAnswer(const ProjectEvidence& evidence) {
   InvariantResult result = Begun("c02", "one key has one answer, however often it is asked, and it is the one that is kept");
-  std::map<std::string, const ToldAnswer*> first;
-  for (const ToldAnswer& told : evidence.told) {
+  std::map<std::string, const ReceivedAnswer*> first;
+  for (const ReceivedAnswer& told : evidence.told) {
     const auto [known, fresh] = first.try_emplace(told.key, &told);
-    const ToldAnswer& before = *known->second;
+    const ReceivedAnswer& before = *known->second;
     const bool same = before.event_seq == told.event_seq && before.refused == told.refused && before.answer == told.answer;
     if (!fresh)
       Look(result, same, told.key,
@@ -164,8 +163,8 @@ InvariantResult GoesOn(const ProjectEvidence& evidence) {
 InvariantResult SeesWhatItWasTold(const ProjectEvidence& evidence) {
   InvariantResult result = Begun("c08", "who asks what is next sees what it was told before, at whichever coordinator");
   for (const SeenHead& seen : evidence.seen)
-    Look(result, seen.saw_seq >= seen.told_seq, seen.by + " in " + seen.project,
-         fmt::format("it was told of event {} and then saw the project at event {}", seen.told_seq, seen.saw_seq));
+    Look(result, seen.saw_seq >= seen.heard_seq, seen.by + " in " + seen.project,
+         fmt::format("it was told of event {} and then saw the project at event {}", seen.heard_seq, seen.saw_seq));
   return result;
 }
 

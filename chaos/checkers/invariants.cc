@@ -14,7 +14,7 @@ namespace {
 // journals were dropped as `kept`, the history as `hist`, the receiver's ledger as `ledger`.
 constexpr const char* kTables = R"(
 WITH raw AS (
-  SELECT e.subject_id, e.seq, e.token, e.type, e.at, payload_text(e.payload, e.apart, e.content_hash)::json AS p FROM event_rows e),
+  SELECT e.subject_id, e.seq, e.token, e.type, e.at, payload_text(e.payload, e.offloaded, e.content_hash)::json AS p FROM event_rows e),
 fact AS MATERIALIZED (
   SELECT r.subject_id, r.seq, r.token, r.type, r.at, r.p ->> 'step_id' AS step, coalesce(r.p ->> 'attempt', r.p ->> 'attempt_id')::int AS attempt, r.p FROM raw r
   UNION ALL
@@ -77,7 +77,7 @@ pg::Params ParamsOf(const InvariantOptions& options) {
   return params;
 }
 
-std::string WhyNot(const Question& question, const InvariantOptions& options) {
+std::string UnsupportedReason(const Question& question, const InvariantOptions& options) {
   switch (question.needs) {
     case Question::Needs::kHistory: return options.history ? "" : "needs a history";
     case Question::Needs::kLedger: return options.ledger ? "" : "needs the ledger of a receiver of effects";
@@ -152,7 +152,7 @@ Result<InvariantReport> CheckInvariants(const InvariantOptions& options) {
   InvariantReport report;
   for (const auto& questions : {JournalQuestions(), HistoryQuestions(), StateQuestions()}) {
     for (const Question* question : questions) {
-      InvariantResult result{question->id, question->what, false, WhyNot(*question, options), 0, 0, {}};
+      InvariantResult result{question->id, question->what, false, UnsupportedReason(*question, options), 0, 0, {}};
       if (result.not_asked.empty()) {
         if (Status asked = Ask(**connection, *question, params, result); !asked) return asked.error();
       }

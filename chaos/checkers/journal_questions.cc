@@ -16,8 +16,8 @@ WINDOW wal AS (PARTITION BY h.subject_id, h.token >> 32 ORDER BY h.lsn), rising 
 const Question kTokenOnce("i02", "no token is granted twice", Needs::kDatabase, R"(
 SELECT h.subject_id || '/' || h.token, CASE WHEN count(*) > 1 THEN count(*) || ' grants' END FROM lease_history h GROUP BY h.subject_id, h.token
 UNION ALL
-SELECT t.subject_id || '/' || t.step_id || '/' || t.token, CASE WHEN count(*) > 1 THEN count(*) || ' tasks' END
-FROM tasks t WHERE t.token IS NOT NULL GROUP BY t.subject_id, t.step_id, t.token)");
+SELECT t.subject_id || '/' || t.step_id || '/' || t.token, CASE WHEN count(*) > 1 THEN count(*) || ' dispatches' END
+FROM dispatches t WHERE t.token IS NOT NULL GROUP BY t.subject_id, t.step_id, t.token)");
 
 // The head that a grant read is the order: whatever stands behind it was committed after the grant.
 const Question kFence("i03", "no event under a token after a higher one was granted (the fence)", Needs::kDatabase, R"(
@@ -69,7 +69,7 @@ FROM event_rows e WINDOW w AS (PARTITION BY e.subject_id ORDER BY e.seq))");
 // Computed here once more, from docs/reference/journal-format.md, not by the code that wrote it.
 const Question kChain("i10", "every event's content hash and chain are what the format says", Needs::kDatabase, R"(
 SELECT e.subject_id || '/' || e.seq,
-       CASE WHEN e.payload IS NOT NULL AND NOT e.apart AND sha256(convert_to(e.payload, 'UTF8')) <> e.content_hash THEN 'another content hash'
+       CASE WHEN e.payload IS NOT NULL AND NOT e.offloaded AND sha256(convert_to(e.payload, 'UTF8')) <> e.content_hash THEN 'another content hash'
             WHEN sha256(coalesce(lag(e.chain) OVER w, (SELECT s.chain FROM snapshot_rows s WHERE s.subject_id = e.subject_id AND s.last_event_seq = e.seq - 1 AND s.closing), sha256('acl-journal-v1'::bytea || uuid_send(e.subject_id)))
               || 'ACLE'::bytea || '\x01'::bytea || uuid_send(e.subject_id) || int8send(e.seq)
               || set_byte('\x00'::bytea, 0, octet_length(e.type)) || convert_to(e.type, 'UTF8')
@@ -90,8 +90,8 @@ FROM subjects s JOIN leases l USING (subject_id) CROSS JOIN LATERAL (
         WHERE e.subject_id = s.subject_id) x) t
 WHERE s.kind = 'workflow')");
 
-// Of a step that ran with the lease, attempt and completion are one holder's; a task's result and a person's decision may come to a later
-// one, and so does the end of an agent's action whose attempt was lost and may not be repeated.
+// Of a step that ran with the lease, attempt and completion are one holder's; a dispatch's result and a person's decision may come to a
+// later one, and so does the end of an agent's action whose attempt was lost and may not be repeated.
 const Question kAttempt("i12", "a completion has its attempt, of the same token if it ran with the lease", Needs::kDatabase, R"(
 SELECT c.subject_id || '/' || c.step_id,
        CASE WHEN a.subject_id IS NULL THEN 'no attempt ' || c.attempt_id
@@ -114,20 +114,20 @@ FROM attempt_rows a JOIN completion_rows c ON c.subject_id = a.subject_id AND c.
 LEFT JOIN (SELECT x.subject_id, x.step, max(x.seq) AS seq FROM fact x WHERE x.type IN ('step.started', 'step.dispatched') GROUP BY x.subject_id, x.step) f
   ON f.subject_id = c.subject_id AND f.step = c.step_id)");
 
-// Our outbox is for other messages: what carries a step is its task and the task's ready row. The row of a task that ended goes some time
-// later.
-const Question kDispatched("i14", "a dispatched step has one task, and a queued task one ready row", Needs::kDatabase, R"(
+// Our outbox is for other messages: what carries a step is its dispatch and the dispatch's ready row. The row of a dispatch that ended goes
+// some time later.
+const Question kDispatched("i14", "a dispatched step has one dispatch, and a queued dispatch one ready row", Needs::kDatabase, R"(
 SELECT f.subject_id || '/' || f.step || '/' || f.attempt,
        CASE WHEN f.times > 1 THEN 'dispatched ' || f.times || ' times'
-            WHEN t.task_id IS NULL AND l.state <> 1 AND c.subject_id IS NULL AND f.attempt = f.last THEN 'no task' END
+            WHEN t.dispatch_id IS NULL AND l.state <> 1 AND c.subject_id IS NULL AND f.attempt = f.last THEN 'no dispatch' END
 FROM (SELECT x.subject_id, x.step, x.attempt, count(*) AS times, max(x.attempt) OVER (PARTITION BY x.subject_id, x.step) AS last
       FROM fact x WHERE x.type = 'step.dispatched' GROUP BY x.subject_id, x.step, x.attempt) f
-LEFT JOIN tasks t ON t.subject_id = f.subject_id AND t.step_id = f.step AND t.attempt_id = f.attempt
+LEFT JOIN dispatches t ON t.subject_id = f.subject_id AND t.step_id = f.step AND t.attempt_id = f.attempt
 LEFT JOIN leases l ON l.subject_id = f.subject_id
 LEFT JOIN completion_rows c ON c.subject_id = f.subject_id AND c.step_id = f.step
 UNION ALL
-SELECT 'task ' || t.task_id, CASE WHEN coalesce(r.n, 0) <> 1 THEN coalesce(r.n, 0) || ' ready rows' END
-FROM tasks t LEFT JOIN (SELECT x.subject_id, count(*) AS n FROM ready x GROUP BY x.subject_id) r ON r.subject_id = t.task_id
+SELECT 'dispatch ' || t.dispatch_id, CASE WHEN coalesce(r.n, 0) <> 1 THEN coalesce(r.n, 0) || ' ready rows' END
+FROM dispatches t LEFT JOIN (SELECT x.subject_id, count(*) AS n FROM ready x GROUP BY x.subject_id) r ON r.subject_id = t.dispatch_id
 WHERE t.state = 'queued' AND NOT t.cancel_requested)");
 
 const Question* const kOfJournal[] = {&kTokenRises, &kTokenOnce,  &kFence, &kGranted,  &kStepOnce, &kCompletionEvent, &kNoGap,

@@ -43,13 +43,14 @@ void ReadStored(const Json& line, const std::string& type, ProjectEvidence& evid
 }  // namespace
 
 // A command is the only operation whose request has arguments.
-std::optional<ToldAnswer> CommandOf(const Json& line) {
+std::optional<ReceivedAnswer> CommandOf(const Json& line) {
   const Json args = Object(line, "args");
   if (!args.contains("arguments")) return std::nullopt;
-  return ToldAnswer{Word(args, "project"), Word(args, "key"), Word(line, "f"), Word(args, "by"), args["arguments"], Json::object(), "", 0};
+  return ReceivedAnswer{
+      Word(args, "project"), Word(args, "key"), Word(line, "f"), Word(args, "by"), args["arguments"], Json::object(), "", 0};
 }
 
-ToldAnswer AnsweredBy(const Json& line, ToldAnswer command) {
+ReceivedAnswer AnsweredBy(const Json& line, ReceivedAnswer command) {
   const Json value = Object(line, "value");
   command.answer = Object(value, "answer");
   command.refused = Word(value, "refused");
@@ -66,9 +67,9 @@ ProjectEvidence ProjectEvidenceOf(const std::vector<Json>& lines) {
     if (line["event"] == "well") last_well = line["t"];
   }
   evidence.faults = first_fault != 0;
-  std::map<std::int64_t, ToldAnswer> asked;
+  std::map<std::int64_t, ReceivedAnswer> asked;
   std::map<std::int64_t, SeenHead> looked;
-  std::map<std::pair<std::string, std::string>, std::int64_t> told_seq;  // by agent and project
+  std::map<std::pair<std::string, std::string>, std::int64_t> heard_seq;  // by agent and project
   for (const Json& line : lines) {
     const std::string type = line["type"];
     if (type == "run") evidence.asked_for = Number(line, "agents") > 0;
@@ -76,7 +77,7 @@ ProjectEvidence ProjectEvidenceOf(const std::vector<Json>& lines) {
     if (type == "invoke") {
       auto command = CommandOf(line);
       const std::string by = Word(Object(line, "args"), "by"), project = Word(Object(line, "args"), "project");
-      if (!command && !by.empty()) looked[Number(line, "op")] = {by, project, 0, told_seq[{by, project}]};
+      if (!command && !by.empty()) looked[Number(line, "op")] = {by, project, 0, heard_seq[{by, project}]};
       if (!command) continue;
       evidence.answered_after.try_emplace(command->by, 0);
       asked.emplace(Number(line, "op"), std::move(*command));
@@ -90,8 +91,8 @@ ProjectEvidence ProjectEvidenceOf(const std::vector<Json>& lines) {
     const std::int64_t at = line["t"];
     if (at > last_well) ++evidence.answered_after[command->second.by];
     if (at > first_fault && at < last_well) ++evidence.answered_during;
-    const ToldAnswer& told = evidence.told.emplace_back(AnsweredBy(line, std::move(command->second)));
-    std::int64_t& last = told_seq[{told.by, told.project}];
+    const ReceivedAnswer& told = evidence.told.emplace_back(AnsweredBy(line, std::move(command->second)));
+    std::int64_t& last = heard_seq[{told.by, told.project}];
     last = std::max(last, told.event_seq);
   }
   for (auto& [id, journal] : evidence.journals)
@@ -99,7 +100,7 @@ ProjectEvidence ProjectEvidenceOf(const std::vector<Json>& lines) {
   return evidence;
 }
 
-bool IsKept(const ToldAnswer& told, const ProjectJournal::Kept& kept) {
+bool IsKept(const ReceivedAnswer& told, const ProjectJournal::Kept& kept) {
   if (told.event_seq != kept.event_seq) return false;
   const auto refused = kept.answer.find("refused");
   if (refused != kept.answer.end()) return told.refused == Word(*refused, "reason");

@@ -12,7 +12,7 @@
 namespace acl::chaos {
 
 // One answer to a command. A command that is asked again under its key has several.
-struct ToldAnswer {
+struct ReceivedAnswer {
   std::string project, key, name, by;  // `project`: empty for create_project
   Json arguments, answer;
   std::string refused;  // the reason; empty: it was done
@@ -22,7 +22,7 @@ struct ToldAnswer {
 // What a project was said to be at, and what who asked had been told of it before.
 struct SeenHead {
   std::string by, project;
-  std::int64_t saw_seq = 0, told_seq = 0;
+  std::int64_t saw_seq = 0, heard_seq = 0;
 };
 
 struct ProjectEvent {
@@ -52,7 +52,7 @@ struct ProjectJournal {
 
 struct ProjectEvidence {
   bool asked_for = false;  // the run had agents
-  std::vector<ToldAnswer> told;
+  std::vector<ReceivedAnswer> told;
   std::vector<SeenHead> seen;
   std::map<std::string, ProjectJournal> journals;      // by id
   std::map<std::string, std::int64_t> answered_after;  // by agent: answers after the last fault was healed
@@ -61,13 +61,13 @@ struct ProjectEvidence {
 };
 
 // The command of a line that asks (type invoke); nullopt: it asks something else.
-std::optional<ToldAnswer> CommandOf(const Json& line);
+std::optional<ReceivedAnswer> CommandOf(const Json& line);
 // With the answer of a line of type ok.
-ToldAnswer AnsweredBy(const Json& line, ToldAnswer command);
+ReceivedAnswer AnsweredBy(const Json& line, ReceivedAnswer command);
 
 ProjectEvidence ProjectEvidenceOf(const std::vector<Json>& lines);
 
 // Whether what an agent was told is what is kept under its key.
-bool IsKept(const ToldAnswer& told, const ProjectJournal::Kept& kept);
+bool IsKept(const ReceivedAnswer& told, const ProjectJournal::Kept& kept);
 
 }  // namespace acl::chaos

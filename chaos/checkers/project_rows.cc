@@ -27,7 +27,7 @@ WHERE starts_with(p.name, $prefix::text) ORDER BY p.project_id)"},
 const RowLines kEvents{"project_event",
                        {"projects.events", Kind::kRead, R"(
 SELECT p.project_id::text, e.seq::text, e.type, ((extract(epoch FROM e.at) * 1000000)::bigint)::text, encode(e.chain, 'hex'),
-       payload_text(e.payload, e.apart, e.content_hash)
+       payload_text(e.payload, e.offloaded, e.content_hash)
 FROM projects p JOIN event_rows e ON e.subject_id = p.project_id WHERE starts_with(p.name, $prefix::text) ORDER BY p.project_id, e.seq)"},
                        [](const pg::Rows& rows, int row) {
                          return Json{{"project", rows.Text(row, 0)}, {"seq", std::stoll(rows.Text(row, 1))},
@@ -48,7 +48,7 @@ WHERE starts_with(p.name, $prefix::text) ORDER BY p.project_id, a.request_key)"}
 
 const RowLines kTasks{"project_task",
                       {"projects.tasks", Kind::kRead, R"(
-SELECT p.project_id::text, t.task_id, t.title, t.status, coalesce(t.holder, '') FROM projects p JOIN project_tasks t ON t.project_id = p.project_id
+SELECT p.project_id::text, t.task_id, t.title, t.status, coalesce(t.holder, '') FROM projects p JOIN tasks t ON t.project_id = p.project_id
 WHERE starts_with(p.name, $prefix::text) ORDER BY p.project_id, t.task_id)"},
                       [](const pg::Rows& rows, int row) {
                         return Json{{"project", rows.Text(row, 0)},

@@ -44,7 +44,7 @@ Json KeptOf(const Json& facts) {
 const RowLines kSessionEvents{"agent_event",
                               {"agents.events", SqlKind::kRead, R"(
 SELECT s.subject_id::text, e.seq::text, e.type, ((extract(epoch FROM e.at) * 1000000)::bigint)::text,
-       payload_text(e.payload, e.apart, e.content_hash)
+       payload_text(e.payload, e.offloaded, e.content_hash)
 FROM subjects s JOIN listings l USING (subject_id) JOIN event_rows e USING (subject_id)
 WHERE s.kind = 'agent' AND starts_with(l.name, $prefix::text) ORDER BY s.subject_id, e.seq)"},
                               [](const pg::Rows& rows, int row) {

@@ -16,8 +16,8 @@ struct Held {
 
 class Folder {
  public:
-  Folder(const std::string& project, const std::vector<ToldAnswer>& told) : project_(project) {
-    for (const ToldAnswer& one : told) {
+  Folder(const std::string& project, const std::vector<ReceivedAnswer>& told) : project_(project) {
+    for (const ReceivedAnswer& one : told) {
       const auto claim = one.answer.find("claim");
       if (one.project != project || claim == one.answer.end() || !claim->is_object()) continue;
       const std::string task = one.answer.value("task_id", one.arguments.value("task_id", ""));
@@ -123,7 +123,7 @@ class Folder {
 
 }  // namespace
 
-TaskStates FoldTasks(const std::string& project, const ProjectJournal& journal, const std::vector<ToldAnswer>& told) {
+TaskStates FoldTasks(const std::string& project, const ProjectJournal& journal, const std::vector<ReceivedAnswer>& told) {
   return Folder(project, told).Run(journal);
 }
 

@@ -18,6 +18,6 @@ struct TaskStates {
 };
 
 // `told`: of all projects; who was told to have a claim must be who has it.
-TaskStates FoldTasks(const std::string& project, const ProjectJournal& journal, const std::vector<ToldAnswer>& told);
+TaskStates FoldTasks(const std::string& project, const ProjectJournal& journal, const std::vector<ReceivedAnswer>& told);
 
 }  // namespace acl::chaos

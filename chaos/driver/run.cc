@@ -45,7 +45,7 @@ class Driver {
   SystemClock clock_;
   std::unique_ptr<Recorder> history_;
   std::unique_ptr<Fleet> fleet_;
-  World world_;
+  TestBed test_bed_;
   std::unique_ptr<Monitor> monitor_;
   std::unique_ptr<Workload> workload_;
   std::unique_ptr<Agents> agents_;      // null: the profile has none
@@ -63,13 +63,13 @@ Status Driver::SetUpElsewhere() {
   if (options_.database_url.empty())
     return Error{Code::kInvalid,
                  "a fleet elsewhere needs --database-url too: its mark is read there, and its invariants are checked there"};
-  world_.conninfo = options_.database_url;
+  test_bed_.conninfo = options_.database_url;
   if (Status marked = pg::IsMarkedForChaos(options_.database_url); !marked) return marked;
   // How long leases live there, as its workers renew them.
   const auto ttl =
-      Ask(world_.conninfo,
+      Ask(test_bed_.conninfo,
           "SELECT max(extract(epoch FROM expires_at - heartbeat_at) * 1000)::bigint FROM worker_sessions WHERE dead_at IS NULL");
-  if (ttl && !ttl->front().front().empty()) world_.lease_ttl = milliseconds(std::stoll(ttl->front().front()));
+  if (ttl && !ttl->front().front().empty()) test_bed_.lease_ttl = milliseconds(std::stoll(ttl->front().front()));
   return SameFleet(options_.against, options_.api_key, options_.database_url);
 }
 
@@ -80,7 +80,7 @@ Status Driver::SetUp() {
   auto history = Recorder::Create(options_.folder / "history.jsonl", clock_);
   if (!history) return history.error();
   history_ = std::move(*history);
-  world_.lease_ttl = options_.profile.lease_ttl;
+  test_bed_.lease_ttl = options_.profile.lease_ttl;
   if (!options_.against.empty()) return SetUpElsewhere();
   FleetOptions fleet;
   fleet.programs = options_.programs;
@@ -110,14 +110,14 @@ Status Driver::SetUp() {
                       options_.profile.brokers, options_.profile.name)};
     fleet.kafka = options_.kafka;
     fleet.kafka.prefix = "chaos-" + NewUuid7().ToString();
-    if (!options_.toxiproxy.empty() && fleet.kafka.byway_told != 0) fleet.toxiproxy = options_.toxiproxy;
-    world_.kafka = fleet.kafka;
+    if (!options_.toxiproxy.empty() && fleet.kafka.byway_advertised != 0) fleet.toxiproxy = options_.toxiproxy;
+    test_bed_.kafka = fleet.kafka;
   }
   auto started = Fleet::Start(fleet, clock_);
   if (!started) return started.error();
   fleet_ = std::move(*started);
-  world_.fleet = fleet_.get();
-  world_.conninfo = fleet_->conninfo();
+  test_bed_.fleet = fleet_.get();
+  test_bed_.conninfo = fleet_->conninfo();
   return {};
 }
 
@@ -135,7 +135,7 @@ void Driver::Describe() {
               {"projects", options_.profile.projects},
               {"sessions", options_.profile.sessions},
               {"key_prefix", "chaos-" + std::to_string(load_seed_) + "-"}};
-  run["postgres"] = ServerFacts(world_.conninfo);
+  run["postgres"] = ServerFacts(test_bed_.conninfo);
   if (fleet_) run["programs"] = ProgramFacts(options_.programs);
   const auto& kinds = options_.profile.kinds;
   run["fence_must_refuse"] = fleet_ != nullptr && std::find(kinds.begin(), kinds.end(), "late-commit") != kinds.end();
@@ -156,7 +156,7 @@ void Driver::OneFault(int n, const PlannedFault& planned) {
     Event(n, kind, "failed", {{"error", std::string(when) + ": " + status.message()}});
     Say(fmt::format("  {} {}: {}: {}", kind.number, kind.name, when, status.message()));
   };
-  const auto fault = kind.make(world_, planned.draw);
+  const auto fault = kind.make(test_bed_, planned.draw);
   Event(n, kind, "inject", {{"draw", std::to_string(planned.draw)}});
   const Status injected = fault->Inject();
   const Status seen = injected ? fault->AssertInjected() : injected;
@@ -179,7 +179,7 @@ void Driver::OneFault(int n, const PlannedFault& planned) {
 Status Driver::DrainAgents() {
   std::string open;
   const auto free = [&] {
-    const auto claims = CountOpenClaims(world_.conninfo, ProjectPrefix(workload_->label()));
+    const auto claims = CountOpenClaims(test_bed_.conninfo, ProjectPrefix(workload_->label()));
     if (claims) open = std::to_string(*claims);
     return claims && *claims == 0;
   };
@@ -192,7 +192,7 @@ Status Driver::DrainSessions() {
   std::string who;
   const auto rest = [&] {
     if (!sessions_->AllRest(who)) return false;
-    const auto busy = CountBusySessions(world_.conninfo, AgentPrefix(workload_->label()));
+    const auto busy = CountBusySessions(test_bed_.conninfo, AgentPrefix(workload_->label()));
     if (!busy || *busy > 0) who = "sessions of agents are held, ready, or have something unread";
     return busy && *busy == 0 && sessions_->AllRest(who);
   };
@@ -207,7 +207,7 @@ Status Driver::Drain() {
   if (!workload_->Stop(options_.profile.drain)) return Error{Code::kTimeout, "a client never got an answer"};
   std::string open;
   const auto quiet = [&] {
-    auto rows = Ask(world_.conninfo, OpenRunsSql(workload_->label()));
+    auto rows = Ask(test_bed_.conninfo, OpenRunsSql(workload_->label()));
     if (!rows) return false;
     open = rows->front().front();
     return open == "0";
@@ -268,7 +268,7 @@ Result<Report> Driver::Run() {
   Profile possible = options_.profile;
   std::erase_if(possible.kinds, [&](const std::string& name) {
     const FaultKind* kind = FindFaultKind(name);
-    const auto why = kind == nullptr ? std::optional<std::string>("there is no such fault") : WhyNot(*kind, world_);
+    const auto why = kind == nullptr ? std::optional<std::string>("there is no such fault") : UnsupportedReason(*kind, test_bed_);
     if (!why) return false;
     history_->Write("skipped", {{"number", kind == nullptr ? "-" : kind->number}, {"kind", name}, {"why", *why}});
     Say("  cannot do " + name + " here: " + *why);
@@ -297,7 +297,7 @@ Result<Report> Driver::Run() {
   history_->Write("metrics", std::move(metrics));
   Phase("check");
   CollectOptions collect{
-      world_.conninfo, workload_->label(), fleet_ ? fleet_->ended() : std::map<pid_t, WallTime>(), fleet_ != nullptr, {}};
+      test_bed_.conninfo, workload_->label(), fleet_ ? fleet_->ended() : std::map<pid_t, WallTime>(), fleet_ != nullptr, {}};
   if (fleet_) collect.canaries = {fleet_->database().password(), fleet_->effects_key()};
   WriteFinals(collect, history_.get());
   if (agents_) WriteProjects(collect, history_.get());

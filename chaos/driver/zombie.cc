@@ -64,7 +64,7 @@ Status Zombie::Run() {
   if (!started) return started.error();
   fleet_ = std::move(*started);
   Node& first = fleet_->worker(0);
-  World world{fleet_.get(), fleet_->conninfo(), options.lease_ttl};
+  TestBed test_bed{fleet_.get(), fleet_->conninfo(), options.lease_ttl};
   Say("a fleet of one coordinator and one worker, whose lease lives 1.5 s; and a receiver outside that keeps a ledger");
 
   // Run A: its call to the outside is on its way and does not arrive.
@@ -87,7 +87,7 @@ Status Zombie::Run() {
   const pid_t pid = first.process->pid();
   first.process->Signal(SIGSTOP);
   Say("3. worker-0 is frozen (SIGSTOP): it sends no heartbeat");
-  const bool lost = Await([&] { return !HasSession(world, pid) && !HasLeases(world, pid); }, kPatience);
+  const bool lost = Await([&] { return !HasSession(test_bed, pid) && !HasLeases(test_bed, pid); }, kPatience);
   if (Status seen = Must(lost, "the lease ran out"); !seen) return seen;
   Say("4. its lease has run out: the coordinator has declared its session dead and raised both runs' tokens");
 

@@ -25,8 +25,8 @@ using Partitions = std::map<std::pair<std::string, int>, Partition>;  // of the 
 
 class ClusterFault : public KafkaFault {
  public:
-  explicit ClusterFault(World& world) : KafkaFault(world) {
-    std::string addresses = world.kafka.bootstrap + ",";
+  explicit ClusterFault(TestBed& test_bed) : KafkaFault(test_bed) {
+    std::string addresses = test_bed.kafka.bootstrap + ",";
     for (std::size_t at = 0, to; (to = addresses.find(',', at)) != std::string::npos; at = to + 1)
       addresses_.push_back(addresses.substr(at, to - at));
   }
@@ -41,26 +41,26 @@ class ClusterFault : public KafkaFault {
 
  protected:
   int brokers() const { return int(addresses_.size()); }
-  std::string StepsTopic() const { return world_.kafka.prefix + ".steps.default.1"; }
+  std::string StepsTopic() const { return test_bed_.kafka.prefix + ".steps.default.1"; }
   double Relayed(const char* outcome) {
-    return OfCoordinators(world_, "acl_relay_messages_total", fmt::format("outcome=\"{}\"", outcome).c_str());
+    return OfCoordinators(test_bed_, "acl_relay_messages_total", fmt::format("outcome=\"{}\"", outcome).c_str());
   }
   Status Broker(const char* action, int node, const std::string& more = "") const {
-    return Do(world_, Control(world_, action) + fmt::format(" {} {}", node, more));
+    return Do(test_bed_, Control(test_bed_, action) + fmt::format(" {} {}", node, more));
   }
-  Status Tool(const std::string& words) const { return Do(world_, Control(world_, "tool") + " " + words); }
+  Status Tool(const std::string& words) const { return Do(test_bed_, Control(test_bed_, "tool") + " " + words); }
 
   // As the first broker has it that answers; empty: none does.
   Partitions Ask() const {
     Partitions all;
     for (const std::string& address : addresses_) {
       const auto said = RunProgram({"timeout", "5", "kcat", "-b", address, "-L", "-J", "-m", "2", "-X", "log_level=0"}, {},
-                                   world_.fleet->options().folder / "kafka-metadata.log", kControl);
+                                   test_bed_.fleet->options().folder / "kafka-metadata.log", kControl);
       const auto json = said ? ParseJson(*said) : Result<Json>(said.error());
       if (!json || !json->contains("topics")) continue;
       for (const Json& topic : (*json)["topics"]) {
         const std::string name = topic.value("topic", "");
-        if (!name.starts_with(world_.kafka.prefix + ".")) continue;
+        if (!name.starts_with(test_bed_.kafka.prefix + ".")) continue;
         for (const Json& one : topic["partitions"]) {
           Partition& partition = all[{name, one.value("partition", -1)}];
           partition.leader = one.value("leader", -1);
@@ -104,8 +104,8 @@ class ClusterFault : public KafkaFault {
   std::string Probe(int partition, milliseconds limit) const {
     const std::string command = fmt::format(
         "echo probe | timeout 60 kcat -P -b {} -t {} -p {} -X log_level=0 -X acks=all -X retries=0 -X message.timeout.ms={} 2>&1 || true",
-        world_.kafka.bootstrap, StepsTopic(), partition, limit.count());
-    const auto said = RunProgram({"bash", "-c", command}, {}, world_.fleet->options().folder / "kafka-probe.log", kControl);
+        test_bed_.kafka.bootstrap, StepsTopic(), partition, limit.count());
+    const auto said = RunProgram({"bash", "-c", command}, {}, test_bed_.fleet->options().folder / "kafka-probe.log", kControl);
     return said ? *said : said.error().message;
   }
   static int By(std::uint64_t draw, int count) { return int((draw >> 8) % std::uint64_t(count)); }
@@ -119,7 +119,7 @@ class ClusterFault : public KafkaFault {
 class LeaderGone final : public ClusterFault {
  public:
   enum class How { kKilled, kFrozen, kWiped };
-  LeaderGone(World& world, How how) : ClusterFault(world), how_(how) {}
+  LeaderGone(TestBed& test_bed, How how) : ClusterFault(test_bed), how_(how) {}
   Status Inject() override {
     if ((node_ = BusyLeader()) < 0) return NotSeen("a broker that leads");
     facts["broker"] = node_;
@@ -127,7 +127,7 @@ class LeaderGone final : public ClusterFault {
   }
   Status AssertInjected() override {
     if (Status moved = AssertMovedFrom(node_); !moved) return moved;
-    return how_ == How::kWiped ? Broker("wipe", node_, world_.kafka.prefix) : Status();
+    return how_ == How::kWiped ? Broker("wipe", node_, test_bed_.kafka.prefix) : Status();
   }
   Status Heal() override {
     if (node_ < 0) return {};
@@ -139,7 +139,7 @@ class LeaderGone final : public ClusterFault {
   int node_ = -1;
 };
 
-// Every partition of ordinary steps is given to its next replica, as one does before a broker is taken down, and given back.
+// Every partition of ordinary steps is given to its next replica, as one does before a broker is taken down, and released.
 class LeadersMoved final : public ClusterFault {
  public:
   using ClusterFault::ClusterFault;
@@ -185,7 +185,7 @@ class LeadersMoved final : public ClusterFault {
     Json plan = {{"version", 1}, {"partitions", Json::array()}};
     for (const auto& [key, partition] : orders)
       plan["partitions"].push_back({{"topic", key.first}, {"partition", key.second}, {"replicas", partition.replicas}});
-    const std::string file = (world_.fleet->options().folder / "leaders.json").string();
+    const std::string file = (test_bed_.fleet->options().folder / "leaders.json").string();
     std::ofstream(file) << plan.dump() << "\n";
     if (Status done = Tool("reassign --reassignment-json-file " + file + " --execute"); !done) return done;
     return Tool("elect --election-type preferred --all-topic-partitions");
@@ -196,7 +196,9 @@ class LeadersMoved final : public ClusterFault {
 // One broker is gone and every replica is wanted: who leads refuses what it cannot copy often enough, and the relay gives up.
 class TooFewReplicas final : public ClusterFault {
  public:
-  TooFewReplicas(World& world, std::uint64_t draw) : ClusterFault(world), node_(1 + By(draw, brokers())) { facts["broker"] = node_; }
+  TooFewReplicas(TestBed& test_bed, std::uint64_t draw) : ClusterFault(test_bed), node_(1 + By(draw, brokers())) {
+    facts["broker"] = node_;
+  }
   Status Inject() override {
     failed_ = Relayed("failed");
     if (Status wanted = Want(brokers()); !wanted) return wanted;
@@ -230,7 +232,7 @@ class TooFewReplicas final : public ClusterFault {
 // Two of three are killed or frozen: no majority, so nobody else becomes leader, and what the third one leads waits for replicas in vain.
 class MajorityGone final : public ClusterFault {
  public:
-  MajorityGone(World& world, std::uint64_t draw) : ClusterFault(world), frozen_((draw >> 8) % 2 == 0) {
+  MajorityGone(TestBed& test_bed, std::uint64_t draw) : ClusterFault(test_bed), frozen_((draw >> 8) % 2 == 0) {
     facts["how"] = frozen_ ? "frozen" : "killed";
   }
   Status Inject() override {
@@ -257,7 +259,7 @@ class MajorityGone final : public ClusterFault {
  private:
   // Started at the same time: a broker is up when the cluster has a majority that knows it.
   Status Others(const char* action) const {
-    if (std::string_view(action) == "start") return Do(world_, Control(world_, "start"));
+    if (std::string_view(action) == "start") return Do(test_bed_, Control(test_bed_, "start"));
     for (int node = 1; node <= brokers(); ++node) {
       if (node == alive_) continue;
       if (Status done = Broker(action, node); !done) return done;
@@ -282,10 +284,10 @@ class MorePartitions final : public ClusterFault {
   // The group has read messages of one of them, and committed that it did.
   Status AssertInjected() override {
     if (!Await([&] { return Count() == before_ + kMore; }, kSeenWithin)) return NotSeen("three partitions more");
-    const std::string group = world_.kafka.prefix + ".workers";
-    const std::string read = Control(world_, "tool") + " groups --describe --group " + group + " | awk '$2 == \"" + StepsTopic() +
+    const std::string group = test_bed_.kafka.prefix + ".workers";
+    const std::string read = Control(test_bed_, "tool") + " groups --describe --group " + group + " | awk '$2 == \"" + StepsTopic() +
                              "\" && $3 >= " + std::to_string(before_) + " && $4 ~ /^[0-9]+$/ && $4 > 0 { n++ } END { exit n < 1 }'";
-    return Await([&] { return Do(world_, read).ok(); }, kMoved) ? Status() : Status(NotSeen("messages read from the new partitions"));
+    return Await([&] { return Do(test_bed_, read).ok(); }, kMoved) ? Status() : Status(NotSeen("messages read from the new partitions"));
   }
   Status Heal() override { return {}; }
 
@@ -301,16 +303,16 @@ class MorePartitions final : public ClusterFault {
 
 }  // namespace
 
-Made KillLeader(World& world, std::uint64_t) { return std::make_unique<LeaderGone>(world, LeaderGone::How::kKilled); }
-Made FreezeLeader(World& world, std::uint64_t) { return std::make_unique<LeaderGone>(world, LeaderGone::How::kFrozen); }
-Made WipeReplica(World& world, std::uint64_t) { return std::make_unique<LeaderGone>(world, LeaderGone::How::kWiped); }
-Made MoveLeaders(World& world, std::uint64_t) { return std::make_unique<LeadersMoved>(world); }
-Made FewReplicas(World& world, std::uint64_t draw) { return std::make_unique<TooFewReplicas>(world, draw); }
-Made NoMajority(World& world, std::uint64_t draw) { return std::make_unique<MajorityGone>(world, draw); }
-Made AddPartitions(World& world, std::uint64_t) { return std::make_unique<MorePartitions>(world); }
+Made KillLeader(TestBed& test_bed, std::uint64_t) { return std::make_unique<LeaderGone>(test_bed, LeaderGone::How::kKilled); }
+Made FreezeLeader(TestBed& test_bed, std::uint64_t) { return std::make_unique<LeaderGone>(test_bed, LeaderGone::How::kFrozen); }
+Made WipeReplica(TestBed& test_bed, std::uint64_t) { return std::make_unique<LeaderGone>(test_bed, LeaderGone::How::kWiped); }
+Made MoveLeaders(TestBed& test_bed, std::uint64_t) { return std::make_unique<LeadersMoved>(test_bed); }
+Made FewReplicas(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<TooFewReplicas>(test_bed, draw); }
+Made NoMajority(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<MajorityGone>(test_bed, draw); }
+Made AddPartitions(TestBed& test_bed, std::uint64_t) { return std::make_unique<MorePartitions>(test_bed); }
 
-std::optional<std::string> NoCluster(const World& world) {
-  if (world.kafka.brokers() < 3) return "needs three brokers that can be killed one by one (./dev chaos --profile brokers brings them)";
+std::optional<std::string> NoCluster(const TestBed& test_bed) {
+  if (test_bed.kafka.brokers() < 3) return "needs three brokers that can be killed one by one (./dev chaos --profile brokers brings them)";
   return std::nullopt;
 }
 

@@ -21,7 +21,7 @@ const std::vector<FaultKind>& FaultKinds() {
          LateCommit},
         {"late-in-gap", "N2", "the same, arriving after the takeover and before the first commit of who took over", true, LateInGap, false,
          NoFailPoints},
-        {"freeze-coordinator", "N3", "a coordinator stopped past its duties' leases, then continued", true, FreezeCoordinator},
+        {"freeze-coordinator", "N3", "a coordinator stopped past its jobs' leases, then continued", true, FreezeCoordinator},
         {"freeze-backend", "N4", "a PostgreSQL backend of a worker stopped", true, FreezeBackend},
         {"lock-sessions", "N4", "the rows of all sessions locked for longer than a lease lives", false, LockSessions},
         {"one-way", "N7", "PostgreSQL's answers to one worker do not arrive", true, OneWay},
@@ -103,7 +103,7 @@ const std::vector<FaultKind>& FaultKinds() {
       const std::string name(place.name);
       for (const char* action : {"kill", "pause", "reset"}) {
         if (std::string_view(action) == "reset" && !place.reset) continue;
-        const auto make = [name, action](World& world, std::uint64_t draw) { return AtPlace(world, draw, name, action); };
+        const auto make = [name, action](TestBed& test_bed, std::uint64_t draw) { return AtPlace(test_bed, draw, name, action); };
         all.push_back({name + ":" + action, "N1-N2", "at the failpoint " + name + ": " + action, true, make, IsOfKafka(name)});
       }
     }
@@ -119,11 +119,11 @@ const FaultKind* FindFaultKind(const std::string& name) {
   return nullptr;
 }
 
-std::optional<std::string> WhyNot(const FaultKind& kind, const World& world) {
-  if (kind.own_fleet && world.fleet == nullptr) return "needs processes and connections that this driver started itself";
-  if (kind.kafka && world.kafka.bootstrap.empty()) return "needs a fleet whose queue is Kafka (profile kafka)";
-  if (world.conninfo.empty()) return "needs the fleet's database (--database-url)";
-  return kind.needs ? kind.needs(world) : std::nullopt;
+std::optional<std::string> UnsupportedReason(const FaultKind& kind, const TestBed& test_bed) {
+  if (kind.own_fleet && test_bed.fleet == nullptr) return "needs processes and connections that this driver started itself";
+  if (kind.kafka && test_bed.kafka.bootstrap.empty()) return "needs a fleet whose queue is Kafka (profile kafka)";
+  if (test_bed.conninfo.empty()) return "needs the fleet's database (--database-url)";
+  return kind.needs ? kind.needs(test_bed) : std::nullopt;
 }
 
 }  // namespace acl::chaos

@@ -11,15 +11,15 @@ using std::chrono::seconds;
 
 class ProcessClock final : public Fault {
  public:
-  ProcessClock(World& world, Node& node, seconds by) : world_(world), node_(node), by_(by) {
+  ProcessClock(TestBed& test_bed, Node& node, seconds by) : test_bed_(test_bed), node_(node), by_(by) {
     facts["process"] = node.name;
     facts["by_s"] = by.count();
   }
-  Status Inject() override { return world_.fleet->SetClock(node_.name, by_); }
+  Status Inject() override { return test_bed_.fleet->SetClock(node_.name, by_); }
   Status AssertInjected() override {
     return Await([&] { return SaysItIs(by_); }, kSeenWithin) ? Status() : Status(NotSeen(node_.name + " writes another time into its log"));
   }
-  Status Heal() override { return world_.fleet->SetClock(node_.name, seconds(0)); }
+  Status Heal() override { return test_bed_.fleet->SetClock(node_.name, seconds(0)); }
   Status AssertHealed() override {
     if (!Await([&] { return SaysItIs(seconds(0)); }, kHealedWithin)) return NotSeen(node_.name + " writes the right time into its log");
     return Await([&] { return Fleet::Ready(node_); }, kHealedWithin) ? Status() : Status(NotSeen(node_.name + " is ready"));
@@ -36,7 +36,7 @@ class ProcessClock final : public Fault {
     return minute == FormatWallTime(expected).substr(0, 16) || minute == FormatWallTime(expected - seconds(60)).substr(0, 16);
   }
 
-  World& world_;
+  TestBed& test_bed_;
   Node& node_;
   const seconds by_;
   const SystemClock clock_;
@@ -44,28 +44,28 @@ class ProcessClock final : public Fault {
 
 class DatabaseClock final : public Fault {
  public:
-  DatabaseClock(World& world, seconds by) : world_(world), by_(by) { facts["by_s"] = by.count(); }
-  Status Inject() override { return world_.fleet->SetClock("postgres", by_); }
+  DatabaseClock(TestBed& test_bed, seconds by) : test_bed_(test_bed), by_(by) { facts["by_s"] = by.count(); }
+  Status Inject() override { return test_bed_.fleet->SetClock("postgres", by_); }
   Status AssertInjected() override {
     if (!Await([&] { return IsAhead(by_); }, kSeenWithin)) return NotSeen("PostgreSQL has another time");
     // What was leased is due at once, or not for an hour: both for longer than a lease lives.
-    Pause(world_.lease_ttl + milliseconds(500));
+    Pause(test_bed_.lease_ttl + milliseconds(500));
     return {};
   }
-  Status Heal() override { return world_.fleet->SetClock("postgres", seconds(0)); }
+  Status Heal() override { return test_bed_.fleet->SetClock("postgres", seconds(0)); }
   Status AssertHealed() override {
     if (!Await([&] { return IsAhead(seconds(0)); }, kHealedWithin)) return NotSeen("PostgreSQL has the right time again");
-    return world_.fleet->AwaitReady(kHealedWithin) ? Status() : Status(NotSeen("every process is ready again"));
+    return test_bed_.fleet->AwaitReady(kHealedWithin) ? Status() : Status(NotSeen("every process is ready again"));
   }
 
  private:
   bool IsAhead(seconds by) const {
-    const auto rows = Ask(world_.conninfo, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
+    const auto rows = Ask(test_bed_.conninfo, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
     if (!rows) return false;
     const auto off = std::stoll(rows->front().front()) - MicrosOf(clock_.Wall() + by);
     return off > -1'500'000 && off < 1'500'000;
   }
-  World& world_;
+  TestBed& test_bed_;
   const seconds by_;
   const SystemClock clock_;
 };
@@ -74,19 +74,21 @@ seconds AnHour(std::uint64_t draw) { return (draw >> 16) % 2 == 0 ? seconds(3'60
 
 }  // namespace
 
-Made WorkerClock(World& world, std::uint64_t draw) { return std::make_unique<ProcessClock>(world, AWorker(world, draw), AnHour(draw)); }
-Made CoordinatorClock(World& world, std::uint64_t draw) {
-  return std::make_unique<ProcessClock>(world, world.fleet->coordinator(int(draw % std::uint64_t(world.fleet->coordinators()))),
+Made WorkerClock(TestBed& test_bed, std::uint64_t draw) {
+  return std::make_unique<ProcessClock>(test_bed, AWorker(test_bed, draw), AnHour(draw));
+}
+Made CoordinatorClock(TestBed& test_bed, std::uint64_t draw) {
+  return std::make_unique<ProcessClock>(test_bed, test_bed.fleet->coordinator(int(draw % std::uint64_t(test_bed.fleet->coordinators()))),
                                         AnHour(draw));
 }
 // Further than leases live. What is written down as due meanwhile is late by as much once the clock is right again, so it is seconds.
-Made DatabaseClockAhead(World& world, std::uint64_t draw) {
-  return std::make_unique<DatabaseClock>(world, std::chrono::ceil<seconds>(2 * world.lease_ttl) + seconds(draw % 4));
+Made DatabaseClockAhead(TestBed& test_bed, std::uint64_t draw) {
+  return std::make_unique<DatabaseClock>(test_bed, std::chrono::ceil<seconds>(2 * test_bed.lease_ttl) + seconds(draw % 4));
 }
-Made DatabaseClockBehind(World& world, std::uint64_t) { return std::make_unique<DatabaseClock>(world, seconds(-3'600)); }
+Made DatabaseClockBehind(TestBed& test_bed, std::uint64_t) { return std::make_unique<DatabaseClock>(test_bed, seconds(-3'600)); }
 
-std::optional<std::string> NoClocks(const World& world) {
-  if (!world.fleet->options().clocks) return "needs a profile with clocks";
+std::optional<std::string> NoClocks(const TestBed& test_bed) {
+  if (!test_bed.fleet->options().clocks) return "needs a profile with clocks";
   if (Fleet::FakeTimeLibrary().empty()) return "needs libfaketime (Debian: libfaketime)";
   return std::nullopt;
 }

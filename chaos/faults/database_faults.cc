@@ -8,11 +8,11 @@ namespace acl::chaos {
 namespace {
 
 // A backend of a worker, busy ones first.
-Result<pid_t> ABackend(const World& world) {
+Result<pid_t> ABackend(const TestBed& test_bed) {
   pid_t found = -1;
   Await(
       [&] {
-        const auto rows = Ask(world.conninfo,
+        const auto rows = Ask(test_bed.conninfo,
                               "SELECT pid FROM pg_stat_activity WHERE application_name = 'acl-worker' ORDER BY (state = 'active') DESC, "
                               "state_change DESC LIMIT 1");
         if (rows && !rows->empty()) found = pid_t(std::stol(rows->front().front()));
@@ -27,47 +27,48 @@ Result<pid_t> ABackend(const World& world) {
 class Crash final : public Fault {
  public:
   enum class How { kBackend, kImmediate, kEverything };
-  Crash(World& world, How how) : world_(world), how_(how), log_(world.fleet->database().LogSize()) {}
+  Crash(TestBed& test_bed, How how) : test_bed_(test_bed), how_(how), log_(test_bed.fleet->database().LogSize()) {}
 
   Status Inject() override {
-    Server& server = world_.fleet->database();
+    Server& server = test_bed_.fleet->database();
     if (how_ == How::kImmediate) server.StopImmediate();
     if (how_ == How::kEverything) server.KillAll();
     if (how_ != How::kBackend) return {};
-    auto backend = ABackend(world_);
+    auto backend = ABackend(test_bed_);
     if (!backend) return backend.error();
     facts["backend"] = *backend;
     if (kill(*backend, SIGKILL) != 0) return Error{Code::kDenied, "kill -9 of a backend"};
     return {};
   }
   Status AssertInjected() override {
-    if (how_ != How::kBackend) return StateOf(world_.fleet->database().pid()) == '-' ? Status() : Status(NotSeen("the postmaster is gone"));
-    if (!Await([&] { return world_.fleet->database().Recovered(log_); }, kSeenWithin))
+    if (how_ != How::kBackend)
+      return StateOf(test_bed_.fleet->database().pid()) == '-' ? Status() : Status(NotSeen("the postmaster is gone"));
+    if (!Await([&] { return test_bed_.fleet->database().Recovered(log_); }, kSeenWithin))
       return NotSeen("PostgreSQL restarts after its backend was killed");
     return {};
   }
-  Status Heal() override { return how_ == How::kBackend ? Status() : world_.fleet->database().Start(); }
+  Status Heal() override { return how_ == How::kBackend ? Status() : test_bed_.fleet->database().Start(); }
   Status AssertHealed() override {
-    if (!Await([&] { return world_.fleet->database().Answers(); }, kHealedWithin)) return NotSeen("PostgreSQL answers again");
-    if (!world_.fleet->database().Recovered(log_)) return NotSeen("PostgreSQL recovered from a crash");
-    if (!world_.fleet->AwaitReady(kHealedWithin)) return NotSeen("every process is ready again");
+    if (!Await([&] { return test_bed_.fleet->database().Answers(); }, kHealedWithin)) return NotSeen("PostgreSQL answers again");
+    if (!test_bed_.fleet->database().Recovered(log_)) return NotSeen("PostgreSQL recovered from a crash");
+    if (!test_bed_.fleet->AwaitReady(kHealedWithin)) return NotSeen("every process is ready again");
     return {};
   }
 
  private:
-  World& world_;
+  TestBed& test_bed_;
   const How how_;
   const std::size_t log_;
 };
 
 class BackendFrozen final : public Fault {
  public:
-  explicit BackendFrozen(World& world) : world_(world) {}
+  explicit BackendFrozen(TestBed& test_bed) : test_bed_(test_bed) {}
   ~BackendFrozen() override {
     if (pid_ > 0) kill(pid_, SIGCONT);
   }
   Status Inject() override {
-    auto backend = ABackend(world_);
+    auto backend = ABackend(test_bed_);
     if (!backend) return backend.error();
     pid_ = *backend;
     facts["backend"] = pid_;
@@ -83,20 +84,20 @@ class BackendFrozen final : public Fault {
   }
   Status AssertHealed() override {
     if (StateOf(pid_) == 'T') return NotSeen("the backend goes on");
-    return world_.fleet->AwaitReady(kHealedWithin) ? Status() : Status(NotSeen("every process is ready again"));
+    return test_bed_.fleet->AwaitReady(kHealedWithin) ? Status() : Status(NotSeen("every process is ready again"));
   }
 
  private:
-  World& world_;
+  TestBed& test_bed_;
   pid_t pid_ = -1;
 };
 
 // The rows of every living session are locked, only locked, for longer than a lease lives: renewals that waited must be refused.
 class SessionsLocked final : public Fault {
  public:
-  explicit SessionsLocked(World& world) : world_(world) {}
+  explicit SessionsLocked(TestBed& test_bed) : test_bed_(test_bed) {}
   Status Inject() override {
-    auto connection = Connect(world_.conninfo);
+    auto connection = Connect(test_bed_.conninfo);
     if (!connection) return connection.error();
     holder_ = std::move(*connection);
     if (Status begun = holder_->Begin(); !begun) return begun;
@@ -112,14 +113,14 @@ class SessionsLocked final : public Fault {
     int most = 0;
     const bool seen = Await(
         [&] {
-          const auto rows = Ask(world_.conninfo, waiting);
+          const auto rows = Ask(test_bed_.conninfo, waiting);
           if (rows) most = std::max(most, std::stoi(rows->front().front()));
           return most > 0;
         },
         kSeenWithin);
     facts["backends_waiting"] = most;
     if (!seen) return NotSeen("a heartbeat that waits for the lock");
-    Pause(world_.lease_ttl + milliseconds(500));
+    Pause(test_bed_.lease_ttl + milliseconds(500));
     return {};
   }
   Status Heal() override {
@@ -129,16 +130,16 @@ class SessionsLocked final : public Fault {
   Status AssertHealed() override {
     const auto free = [&] {
       const auto rows =
-          Ask(world_.conninfo, "SELECT count(*) FROM worker_sessions WHERE dead_at IS NULL AND expires_at > clock_timestamp()");
+          Ask(test_bed_.conninfo, "SELECT count(*) FROM worker_sessions WHERE dead_at IS NULL AND expires_at > clock_timestamp()");
       return rows && rows->front().front() != "0";
     };
     if (!Await(free, kHealedWithin)) return NotSeen("a session that lives again");
-    if (world_.fleet != nullptr && !world_.fleet->AwaitReady(kHealedWithin)) return NotSeen("every process is ready again");
+    if (test_bed_.fleet != nullptr && !test_bed_.fleet->AwaitReady(kHealedWithin)) return NotSeen("every process is ready again");
     return {};
   }
 
  private:
-  World& world_;
+  TestBed& test_bed_;
   std::unique_ptr<pg::Connection> holder_;
   std::string pid_;
 };
@@ -146,7 +147,7 @@ class SessionsLocked final : public Fault {
 // Somebody else takes every connection there is, and those of one process are cut.
 class NoConnectionLeft final : public Fault {
  public:
-  NoConnectionLeft(World& world, std::uint64_t draw) : world_(world), node_(world.fleet->worker(BusyWorker(world, draw))) {
+  NoConnectionLeft(TestBed& test_bed, std::uint64_t draw) : test_bed_(test_bed), node_(test_bed.fleet->worker(BusyWorker(test_bed, draw))) {
     facts["process"] = node_.name;
   }
   Status Inject() override {
@@ -168,14 +169,14 @@ class NoConnectionLeft final : public Fault {
     return {};
   }
   Status AssertHealed() override {
-    if (!world_.fleet->AwaitReady(kHealedWithin)) return NotSeen("every process is ready again");
+    if (!test_bed_.fleet->AwaitReady(kHealedWithin)) return NotSeen("every process is ready again");
     return {};
   }
 
  private:
   void TakeAll() {
     for (int i = 0; i < 500; ++i) {
-      auto connection = Connect(world_.conninfo);
+      auto connection = Connect(test_bed_.conninfo);
       if (!connection) {
         refused_ = connection.message();
         return;
@@ -183,7 +184,7 @@ class NoConnectionLeft final : public Fault {
       taken_.push_back(std::move(*connection));
     }
   }
-  World& world_;
+  TestBed& test_bed_;
   Node& node_;
   std::vector<std::unique_ptr<pg::Connection>> taken_;
   std::string refused_;
@@ -192,9 +193,9 @@ class NoConnectionLeft final : public Fault {
 // A reader that holds back what vacuum may remove.
 class ReaderHeld final : public Fault {
  public:
-  explicit ReaderHeld(World& world) : world_(world) {}
+  explicit ReaderHeld(TestBed& test_bed) : test_bed_(test_bed) {}
   Status Inject() override {
-    auto connection = Connect(world_.conninfo);
+    auto connection = Connect(test_bed_.conninfo);
     if (!connection) return connection.error();
     reader_ = std::move(*connection);
     if (Status begun = reader_->Begin(); !begun) return begun;
@@ -204,7 +205,7 @@ class ReaderHeld final : public Fault {
     return {};
   }
   Status AssertInjected() override {
-    const auto rows = Ask(world_.conninfo, "SELECT count(*) FROM pg_stat_activity WHERE backend_xmin IS NOT NULL AND pid = " + pid_);
+    const auto rows = Ask(test_bed_.conninfo, "SELECT count(*) FROM pg_stat_activity WHERE backend_xmin IS NOT NULL AND pid = " + pid_);
     return rows && rows->front().front() == "1" ? Status() : Status(NotSeen("a reader that holds the horizon back"));
   }
   Status Heal() override {
@@ -214,17 +215,17 @@ class ReaderHeld final : public Fault {
   Status AssertHealed() override { return {}; }
 
  private:
-  World& world_;
+  TestBed& test_bed_;
   std::unique_ptr<pg::Connection> reader_;
   std::string pid_;
 };
 
 class Terminated final : public Fault {
  public:
-  explicit Terminated(World& world) : world_(world) {}
+  explicit Terminated(TestBed& test_bed) : test_bed_(test_bed) {}
   Status Inject() override {
     auto rows =
-        Ask(world_.conninfo,
+        Ask(test_bed_.conninfo,
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name IN ('acl-worker', 'acl-coordinator')");
     if (!rows) return rows.error();
     facts["connections"] = std::stoi(rows->front().front());
@@ -237,27 +238,27 @@ class Terminated final : public Fault {
   Status AssertHealed() override {
     const auto back = [&] {
       const auto rows =
-          Ask(world_.conninfo, "SELECT count(*) FROM pg_stat_activity WHERE application_name IN ('acl-worker', 'acl-coordinator')");
+          Ask(test_bed_.conninfo, "SELECT count(*) FROM pg_stat_activity WHERE application_name IN ('acl-worker', 'acl-coordinator')");
       return rows && rows->front().front() != "0";
     };
     if (!Await(back, kHealedWithin)) return NotSeen("connections of the fleet again");
-    if (world_.fleet != nullptr && !world_.fleet->AwaitReady(kHealedWithin)) return NotSeen("every process is ready again");
+    if (test_bed_.fleet != nullptr && !test_bed_.fleet->AwaitReady(kHealedWithin)) return NotSeen("every process is ready again");
     return {};
   }
 
  private:
-  World& world_;
+  TestBed& test_bed_;
 };
 
 }  // namespace
 
-Made KillBackend(World& world, std::uint64_t) { return std::make_unique<Crash>(world, Crash::How::kBackend); }
-Made ImmediateStop(World& world, std::uint64_t) { return std::make_unique<Crash>(world, Crash::How::kImmediate); }
-Made KillPostmaster(World& world, std::uint64_t) { return std::make_unique<Crash>(world, Crash::How::kEverything); }
-Made FreezeBackend(World& world, std::uint64_t) { return std::make_unique<BackendFrozen>(world); }
-Made LockSessions(World& world, std::uint64_t) { return std::make_unique<SessionsLocked>(world); }
-Made PoolExhaustion(World& world, std::uint64_t draw) { return std::make_unique<NoConnectionLeft>(world, draw); }
-Made LongReader(World& world, std::uint64_t) { return std::make_unique<ReaderHeld>(world); }
-Made TerminateBackends(World& world, std::uint64_t) { return std::make_unique<Terminated>(world); }
+Made KillBackend(TestBed& test_bed, std::uint64_t) { return std::make_unique<Crash>(test_bed, Crash::How::kBackend); }
+Made ImmediateStop(TestBed& test_bed, std::uint64_t) { return std::make_unique<Crash>(test_bed, Crash::How::kImmediate); }
+Made KillPostmaster(TestBed& test_bed, std::uint64_t) { return std::make_unique<Crash>(test_bed, Crash::How::kEverything); }
+Made FreezeBackend(TestBed& test_bed, std::uint64_t) { return std::make_unique<BackendFrozen>(test_bed); }
+Made LockSessions(TestBed& test_bed, std::uint64_t) { return std::make_unique<SessionsLocked>(test_bed); }
+Made PoolExhaustion(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<NoConnectionLeft>(test_bed, draw); }
+Made LongReader(TestBed& test_bed, std::uint64_t) { return std::make_unique<ReaderHeld>(test_bed); }
+Made TerminateBackends(TestBed& test_bed, std::uint64_t) { return std::make_unique<Terminated>(test_bed); }
 
 }  // namespace acl::chaos

@@ -15,41 +15,41 @@ constexpr const char* kEvents = "SELECT count(*) FROM events";
 
 class Moved : public Fault {
  public:
-  explicit Moved(World& world) : world_(world) {}
+  explicit Moved(TestBed& test_bed) : test_bed_(test_bed) {}
   Status AssertInjected() override {
-    const auto now = NumberOf(world_.conninfo, kEpoch);
+    const auto now = NumberOf(test_bed_.conninfo, kEpoch);
     facts["epoch_before"] = epoch_;
     facts["epoch"] = now;
     if (now <= epoch_) return NotSeen("an epoch above that of before");
     return {};
   }
   Status AssertHealed() override {
-    return world_.fleet->AwaitReady(kHealedWithin) ? Status() : Status(NotSeen("every process is ready again"));
+    return test_bed_.fleet->AwaitReady(kHealedWithin) ? Status() : Status(NotSeen("every process is ready again"));
   }
 
  protected:
-  Server& server() const { return world_.fleet->database(); }
-  World& world_;
+  Server& server() const { return test_bed_.fleet->database(); }
+  TestBed& test_bed_;
   std::int64_t epoch_ = 0;
 };
 
 class FailedOver final : public Moved {
  public:
-  FailedOver(World& world, bool synchronous) : Moved(world), synchronous_(synchronous) {}
+  FailedOver(TestBed& test_bed, bool synchronous) : Moved(test_bed), synchronous_(synchronous) {}
   Status Inject() override {
-    epoch_ = NumberOf(world_.conninfo, kEpoch);
+    epoch_ = NumberOf(test_bed_.conninfo, kEpoch);
     if (Status added = server().AddStandby(synchronous_); !added) return added;
     Pause(milliseconds(500));
     if (!synchronous_) {
-      facts["loses_from"] = world_.Now();
+      facts["loses_from"] = test_bed_.Now();
       if (Status alone = server().CutOffStandby(); !alone) return alone;
       const auto had = NumberOf(server().StandbyConninfo(), kEvents);
       Pause(milliseconds(1'500));
-      facts["events_lost_at_least"] = NumberOf(world_.conninfo, kEvents) - had;
+      facts["events_lost_at_least"] = NumberOf(test_bed_.conninfo, kEvents) - had;
     }
     server().KillAll();
     const Status moved = server().FailOver();
-    if (!synchronous_) facts["loses_until"] = world_.Now();
+    if (!synchronous_) facts["loses_until"] = test_bed_.Now();
     return moved;
   }
   Status AssertInjected() override {
@@ -68,22 +68,22 @@ class Restored final : public Moved {
   using Moved::Moved;
   Status Inject() override {
     static int copies = 0;
-    const auto copy = world_.fleet->options().folder / "postgres" / ("copy-" + std::to_string(++copies));
-    epoch_ = NumberOf(world_.conninfo, kEpoch);
-    facts["loses_from"] = world_.Now();
+    const auto copy = test_bed_.fleet->options().folder / "postgres" / ("copy-" + std::to_string(++copies));
+    epoch_ = NumberOf(test_bed_.conninfo, kEpoch);
+    facts["loses_from"] = test_bed_.Now();
     if (Status copied = server().BackUp(copy); !copied) return copied;
-    const auto had = NumberOf(world_.conninfo, kEvents);
+    const auto had = NumberOf(test_bed_.conninfo, kEvents);
     Pause(milliseconds(1'500));
-    facts["events_lost_about"] = NumberOf(world_.conninfo, kEvents) - had;
-    for (Node* node : world_.fleet->nodes()) world_.fleet->Kill(*node);
+    facts["events_lost_about"] = NumberOf(test_bed_.conninfo, kEvents) - had;
+    for (Node* node : test_bed_.fleet->nodes()) test_bed_.fleet->Kill(*node);
     server().KillAll();
     if (Status restored = server().Restore(copy); !restored) return restored;
-    facts["loses_until"] = world_.Now();
-    return world_.fleet->NewEpoch();
+    facts["loses_until"] = test_bed_.Now();
+    return test_bed_.fleet->NewEpoch();
   }
   Status Heal() override {
-    for (Node* node : world_.fleet->nodes()) {
-      if (Status started = world_.fleet->StartNode(*node); !started) return started;
+    for (Node* node : test_bed_.fleet->nodes()) {
+      if (Status started = test_bed_.fleet->StartNode(*node); !started) return started;
     }
     return {};
   }
@@ -91,8 +91,8 @@ class Restored final : public Moved {
 
 }  // namespace
 
-Made FailOverSync(World& world, std::uint64_t) { return std::make_unique<FailedOver>(world, true); }
-Made FailOverAsync(World& world, std::uint64_t) { return std::make_unique<FailedOver>(world, false); }
-Made RestoreBackup(World& world, std::uint64_t) { return std::make_unique<Restored>(world); }
+Made FailOverSync(TestBed& test_bed, std::uint64_t) { return std::make_unique<FailedOver>(test_bed, true); }
+Made FailOverAsync(TestBed& test_bed, std::uint64_t) { return std::make_unique<FailedOver>(test_bed, false); }
+Made RestoreBackup(TestBed& test_bed, std::uint64_t) { return std::make_unique<Restored>(test_bed); }
 
 }  // namespace acl::chaos

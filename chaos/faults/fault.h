@@ -14,7 +14,7 @@
 namespace acl::chaos {
 
 // What faults can reach: a fleet of the driver's own, or only the database and the API of one elsewhere.
-struct World {
+struct TestBed {
   Fleet* fleet = nullptr;
   std::string conninfo;
   milliseconds lease_ttl{10'000};
@@ -41,15 +41,15 @@ struct FaultKind {
   std::string number;  // of the table of faults that the project works through (docs/contribute/chaos.md)
   std::string what;
   bool own_fleet;  // needs the driver's own processes and proxies; else the database is enough
-  std::function<std::unique_ptr<Fault>(World& world, std::uint64_t draw)> make;
+  std::function<std::unique_ptr<Fault>(TestBed& test_bed, std::uint64_t draw)> make;
   bool kafka = false;  // needs a fleet whose queue is Kafka
   // What else it needs of the fleet and the machine: why it cannot be done, nothing if it can.
-  std::function<std::optional<std::string>(const World& world)> needs = nullptr;
+  std::function<std::optional<std::string>(const TestBed& test_bed)> needs = nullptr;
 };
 
 const std::vector<FaultKind>& FaultKinds();
 const FaultKind* FindFaultKind(const std::string& name);
 // Why this one cannot be done in this world; nothing if it can.
-std::optional<std::string> WhyNot(const FaultKind& kind, const World& world);
+std::optional<std::string> UnsupportedReason(const FaultKind& kind, const TestBed& test_bed);
 
 }  // namespace acl::chaos

@@ -17,7 +17,7 @@ constexpr milliseconds kJudgedWithin{180'000};
 
 class KillerRun final : public Fault {
  public:
-  KillerRun(World& world, std::uint64_t draw) : world_(world), draw_(draw) {}
+  KillerRun(TestBed& test_bed, std::uint64_t draw) : test_bed_(test_bed), draw_(draw) {}
 
   Status Inject() override {
     for (int n = 0; n < kSleepers; ++n) {
@@ -57,16 +57,17 @@ class KillerRun final : public Fault {
       return std::all_of(sleepers_.begin(), sleepers_.end(), [&](const std::string& id) { return StatusOf(id) == "COMPLETED"; });
     };
     if (!Await(all_completed, kJudgedWithin)) return NotSeen("whoever did no harm completes");
-    const auto quarantined = Ask(world_.conninfo, "SELECT count(*) FROM quarantine");
+    const auto quarantined = Ask(test_bed_.conninfo, "SELECT count(*) FROM quarantine");
     if (!quarantined) return quarantined.error();
     if (quarantined->front().front() != "0") return Error{Code::kInternal, quarantined->front().front() + " runs are quarantined"};
-    if (!world_.fleet->AwaitReady(kHealedWithin)) return NotSeen("every process is ready again");
+    if (!test_bed_.fleet->AwaitReady(kHealedWithin)) return NotSeen("every process is ready again");
     return {};
   }
 
  private:
   Result<std::string> Submit(const std::string& name, const std::string& steps) {
-    HttpAsk ask{"POST", world_.fleet->ApiUrls().front() + "/v1/workflows", "", {{"Content-Type", "application/json"}}, milliseconds(3'000)};
+    HttpAsk ask{
+        "POST", test_bed_.fleet->ApiUrls().front() + "/v1/workflows", "", {{"Content-Type", "application/json"}}, milliseconds(3'000)};
     ask.headers["Idempotency-Key"] = fmt::format("chaos-killer-{}-{}", draw_, name);
     ask.body = DumpJson({{"workflow", "name: " + name + "\nsteps:\n" + steps}});
     std::string id;
@@ -81,22 +82,22 @@ class KillerRun final : public Fault {
     return id;
   }
   std::string StatusOf(const std::string& id) {
-    const auto rows = Ask(world_.conninfo, "SELECT status FROM workflows WHERE id = '" + id + "'");
+    const auto rows = Ask(test_bed_.conninfo, "SELECT status FROM workflows WHERE id = '" + id + "'");
     return rows && !rows->empty() ? rows->front().front() : "";
   }
   // Workers that ended are started again; how many did since the beginning.
   int KeepUp() {
-    for (int n = 0; n < world_.fleet->workers(); ++n) {
-      Node& node = world_.fleet->worker(n);
+    for (int n = 0; n < test_bed_.fleet->workers(); ++n) {
+      Node& node = test_bed_.fleet->worker(n);
       if (!node.process || node.process->Running()) continue;
       ++deaths_;
-      world_.fleet->NoteEnded(node.process->pid());
-      (void)world_.fleet->StartNode(node).ok();
+      test_bed_.fleet->NoteEnded(node.process->pid());
+      (void)test_bed_.fleet->StartNode(node).ok();
     }
     return deaths_;
   }
 
-  World& world_;
+  TestBed& test_bed_;
   const std::uint64_t draw_;
   std::string killer_;
   std::vector<std::string> sleepers_;
@@ -105,6 +106,6 @@ class KillerRun final : public Fault {
 
 }  // namespace
 
-Made KillerAmongSleepers(World& world, std::uint64_t draw) { return std::make_unique<KillerRun>(world, draw); }
+Made KillerAmongSleepers(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<KillerRun>(test_bed, draw); }
 
 }  // namespace acl::chaos

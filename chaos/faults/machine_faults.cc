@@ -12,17 +12,17 @@ namespace {
 
 class DatabaseFault : public Fault {
  public:
-  explicit DatabaseFault(World& world) : world_(world), log_(world.fleet->database().LogSize()) {}
+  explicit DatabaseFault(TestBed& test_bed) : test_bed_(test_bed), log_(test_bed.fleet->database().LogSize()) {}
   Status AssertHealed() override {
     if (!Await([&] { return server().Answers(); }, kHealedWithin)) return NotSeen("PostgreSQL answers again");
-    if (!world_.fleet->AwaitReady(kHealedWithin)) return NotSeen("every process is ready again");
+    if (!test_bed_.fleet->AwaitReady(kHealedWithin)) return NotSeen("every process is ready again");
     return {};
   }
 
  protected:
-  Server& server() const { return world_.fleet->database(); }
+  Server& server() const { return test_bed_.fleet->database(); }
   bool Said(const char* words) const { return server().LogSince(log_).find(words) != std::string::npos; }
-  World& world_;
+  TestBed& test_bed_;
   const std::size_t log_;
 };
 
@@ -70,7 +70,7 @@ class FlushFails final : public DatabaseFault {
                                      "-p",
                                      std::to_string(server().pid())};
     for (const pid_t backend : ChildrenOf(server().pid())) argv.insert(argv.end(), {"-p", std::to_string(backend)});
-    auto started = Child::Start({"strace", argv, {}, world_.fleet->options().folder / "strace.log"});
+    auto started = Child::Start({"strace", argv, {}, test_bed_.fleet->options().folder / "strace.log"});
     if (!started) return started.error();
     strace_ = std::move(*started);
     return {};
@@ -112,8 +112,8 @@ class DiskFull final : public DatabaseFault {
 // A memory cgroup of its own, with no room for what the process asks next.
 class OutOfMemory final : public Fault {
  public:
-  OutOfMemory(World& world, Node& node)
-      : world_(world), node_(node), pid_(node.process->pid()), group_("/sys/fs/cgroup/memory/acl-chaos-" + std::to_string(pid_)) {
+  OutOfMemory(TestBed& test_bed, Node& node)
+      : test_bed_(test_bed), node_(node), pid_(node.process->pid()), group_("/sys/fs/cgroup/memory/acl-chaos-" + std::to_string(pid_)) {
     facts["process"] = node.name;
     facts["pid"] = pid_;
   }
@@ -127,7 +127,7 @@ class OutOfMemory final : public Fault {
     return {};
   }
   Status AssertInjected() override {
-    world_.fleet->NoteEnded(pid_);
+    test_bed_.fleet->NoteEnded(pid_);
     if (!Await([&] { return !node_.process->Running(); }, kSeenWithin) || node_.process->exit_code() != 128 + SIGKILL)
       return NotSeen(node_.name + " killed by the kernel");
     std::string word;
@@ -137,13 +137,13 @@ class OutOfMemory final : public Fault {
     }
     return NotSeen("a kill for want of memory in the group's own count");
   }
-  Status Heal() override { return world_.fleet->StartNode(node_); }
+  Status Heal() override { return test_bed_.fleet->StartNode(node_); }
   Status AssertHealed() override {
     return Await([&] { return Fleet::Ready(node_); }, kHealedWithin) ? Status() : Status(NotSeen(node_.name + " is ready again"));
   }
 
  private:
-  World& world_;
+  TestBed& test_bed_;
   Node& node_;
   const pid_t pid_;
   const std::filesystem::path group_;
@@ -151,22 +151,22 @@ class OutOfMemory final : public Fault {
 
 }  // namespace
 
-Made PowerLoss(World& world, std::uint64_t) { return std::make_unique<PowerLost>(world); }
-Made FlushError(World& world, std::uint64_t) { return std::make_unique<FlushFails>(world); }
-Made FullDisk(World& world, std::uint64_t) { return std::make_unique<DiskFull>(world); }
-Made NoMemory(World& world, std::uint64_t draw) { return std::make_unique<OutOfMemory>(world, AWorker(world, draw)); }
+Made PowerLoss(TestBed& test_bed, std::uint64_t) { return std::make_unique<PowerLost>(test_bed); }
+Made FlushError(TestBed& test_bed, std::uint64_t) { return std::make_unique<FlushFails>(test_bed); }
+Made FullDisk(TestBed& test_bed, std::uint64_t) { return std::make_unique<DiskFull>(test_bed); }
+Made NoMemory(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<OutOfMemory>(test_bed, AWorker(test_bed, draw)); }
 
-std::optional<std::string> NoDisk(const World& world) {
-  if (world.fleet->database().disk() != nullptr) return std::nullopt;
-  if (!world.fleet->options().disk) return "needs a profile with a disk of its own";
-  return Disk::WhyNot().value_or("the disk could not be made");
+std::optional<std::string> NoDisk(const TestBed& test_bed) {
+  if (test_bed.fleet->database().disk() != nullptr) return std::nullopt;
+  if (!test_bed.fleet->options().disk) return "needs a profile with a disk of its own";
+  return Disk::UnsupportedReason().value_or("the disk could not be made");
 }
-std::optional<std::string> NoTracing(const World&) {
+std::optional<std::string> NoTracing(const TestBed&) {
   if (geteuid() != 0) return "needs root, to trace another user's process";
   if (access("/usr/bin/strace", X_OK) != 0) return "needs strace (Debian: strace)";
   return std::nullopt;
 }
-std::optional<std::string> NoMemoryGroup(const World&) {
+std::optional<std::string> NoMemoryGroup(const TestBed&) {
   if (geteuid() != 0) return "needs root, for a memory cgroup";
   if (access("/sys/fs/cgroup/memory/memory.limit_in_bytes", F_OK) != 0) return "needs memory cgroups of version 1";
   return std::nullopt;

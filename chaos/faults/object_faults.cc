@@ -7,28 +7,28 @@ namespace {
 
 class ObjectFault : public Fault {
  public:
-  explicit ObjectFault(World& world) : world_(world), before_(proxy().counters()) {}
+  explicit ObjectFault(TestBed& test_bed) : test_bed_(test_bed), before_(proxy().counters()) {}
   Status Heal() override {
     proxy().Disarm();
-    if (Toxiproxy* toxic = world_.fleet->toxiproxy()) return toxic->RemoveToxics("objects");
+    if (Toxiproxy* toxic = test_bed_.fleet->toxiproxy()) return toxic->RemoveToxics("objects");
     return {};
   }
   // Somebody asks it again and hears all of the answer.
   Status AssertHealed() override {
     const auto healed = proxy().counters().answered;
     if (!Await([&] { return proxy().counters().answered > healed; }, kHealedWithin)) return NotSeen("an answer of the object store");
-    return world_.fleet->AwaitReady(kHealedWithin) ? Status() : Status(NotSeen("every process is ready"));
+    return test_bed_.fleet->AwaitReady(kHealedWithin) ? Status() : Status(NotSeen("every process is ready"));
   }
 
  protected:
-  Proxy& proxy() const { return *world_.fleet->objects_proxy(); }
-  World& world_;
+  Proxy& proxy() const { return *test_bed_.fleet->objects_proxy(); }
+  TestBed& test_bed_;
   const Proxy::Counters before_;
 };
 
 class AnswersCut final : public ObjectFault {
  public:
-  AnswersCut(World& world, Proxy::Cut cut, int times) : ObjectFault(world), cut_(cut), times_(times) {}
+  AnswersCut(TestBed& test_bed, Proxy::Cut cut, int times) : ObjectFault(test_bed), cut_(cut), times_(times) {}
   Status Inject() override {
     proxy().ArmCuts(cut_, times_);
     return {};
@@ -77,8 +77,8 @@ class StoreSilent final : public ObjectFault {
  public:
   using ObjectFault::ObjectFault;
   Status Inject() override {
-    return world_.fleet->toxiproxy()->AddToxic("objects",
-                                               {{"type", "timeout"}, {"stream", "downstream"}, {"attributes", {{"timeout", 0}}}});
+    return test_bed_.fleet->toxiproxy()->AddToxic("objects",
+                                                  {{"type", "timeout"}, {"stream", "downstream"}, {"attributes", {{"timeout", 0}}}});
   }
   Status AssertInjected() override {
     const auto asked = [&] { return proxy().counters().commits; };  // of bytes: requests
@@ -93,24 +93,26 @@ class StoreSilent final : public ObjectFault {
 
 }  // namespace
 
-Made ObjectsBusy(World& world, std::uint64_t draw) { return std::make_unique<AnswersCut>(world, Proxy::Cut::kBusy, 5 + int(draw % 10)); }
-Made ObjectsUnheard(World& world, std::uint64_t draw) {
-  return std::make_unique<AnswersCut>(world, Proxy::Cut::kWhenAnswered, 3 + int(draw % 5));
+Made ObjectsBusy(TestBed& test_bed, std::uint64_t draw) {
+  return std::make_unique<AnswersCut>(test_bed, Proxy::Cut::kBusy, 5 + int(draw % 10));
 }
-Made ObjectsHalf(World& world, std::uint64_t draw) {
-  return std::make_unique<AnswersCut>(world, Proxy::Cut::kHalfAnswer, 3 + int(draw % 5));
+Made ObjectsUnheard(TestBed& test_bed, std::uint64_t draw) {
+  return std::make_unique<AnswersCut>(test_bed, Proxy::Cut::kWhenAnswered, 3 + int(draw % 5));
 }
-Made ObjectsSlow(World& world, std::uint64_t) { return std::make_unique<StoreSlow>(world); }
-Made ObjectsGone(World& world, std::uint64_t) { return std::make_unique<StoreGone>(world); }
-Made ObjectsToxic(World& world, std::uint64_t) { return std::make_unique<StoreSilent>(world); }
+Made ObjectsHalf(TestBed& test_bed, std::uint64_t draw) {
+  return std::make_unique<AnswersCut>(test_bed, Proxy::Cut::kHalfAnswer, 3 + int(draw % 5));
+}
+Made ObjectsSlow(TestBed& test_bed, std::uint64_t) { return std::make_unique<StoreSlow>(test_bed); }
+Made ObjectsGone(TestBed& test_bed, std::uint64_t) { return std::make_unique<StoreGone>(test_bed); }
+Made ObjectsToxic(TestBed& test_bed, std::uint64_t) { return std::make_unique<StoreSilent>(test_bed); }
 
-std::optional<std::string> NoObjects(const World& world) {
-  if (world.fleet->objects_proxy() == nullptr) return "needs a fleet with an object store (profile objects)";
+std::optional<std::string> NoObjects(const TestBed& test_bed) {
+  if (test_bed.fleet->objects_proxy() == nullptr) return "needs a fleet with an object store (profile objects)";
   return std::nullopt;
 }
-std::optional<std::string> NoToxicObjects(const World& world) {
-  const auto why = NoObjects(world);
-  return why ? why : NoToxiproxy(world);
+std::optional<std::string> NoToxicObjects(const TestBed& test_bed) {
+  const auto why = NoObjects(test_bed);
+  return why ? why : NoToxiproxy(test_bed);
 }
 
 }  // namespace acl::chaos

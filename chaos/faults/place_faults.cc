@@ -12,8 +12,8 @@ namespace {
 
 class AtFailPoint final : public Fault {
  public:
-  AtFailPoint(World& world, Node& node, std::string place, std::string action, std::vector<Node*> to_die)
-      : world_(world),
+  AtFailPoint(TestBed& test_bed, Node& node, std::string place, std::string action, std::vector<Node*> to_die)
+      : test_bed_(test_bed),
         node_(node),
         place_(std::move(place)),
         action_(std::move(action)),
@@ -34,13 +34,13 @@ class AtFailPoint final : public Fault {
   Status AssertInjected() override {
     if (!Await([&] { return std::filesystem::exists(Hit()); }, kSeenWithin)) return NotSeen(node_.name + " comes by " + place_);
     if (action_ == "kill") {
-      world_.fleet->NoteEnded(pid_);
+      test_bed_.fleet->NoteEnded(pid_);
       if (!Await([&] { return !node_.process->Running(); }, kSeenWithin) || node_.process->exit_code() != 128 + SIGKILL)
         return NotSeen(node_.name + " killed itself at " + place_);
     }
     if (action_ == "pause") {
       if (!Await([&] { return StateOf(pid_) == 'T'; }, kSeenWithin)) return NotSeen(node_.name + " stopped at " + place_);
-      if (node_.is_worker && !Await([&] { return !HasSession(world_, pid_) && !HasLeases(world_, pid_); }, kSeenWithin))
+      if (node_.is_worker && !Await([&] { return !HasSession(test_bed_, pid_) && !HasLeases(test_bed_, pid_); }, kSeenWithin))
         return NotSeen("the session of " + node_.name + " is dead and its leases are free");
     }
     return {};
@@ -51,7 +51,7 @@ class AtFailPoint final : public Fault {
     std::filesystem::remove(Hit(), ignored);
     for (Node* other : to_die_) other->process->Signal(SIGCONT);
     node_.process->Signal(SIGCONT);
-    return node_.process->Running() ? Status() : world_.fleet->StartNode(node_);
+    return node_.process->Running() ? Status() : test_bed_.fleet->StartNode(node_);
   }
   Status AssertHealed() override {
     if (!Await([&] { return Fleet::Ready(node_); }, kHealedWithin)) return NotSeen(node_.name + " is ready again");
@@ -59,20 +59,20 @@ class AtFailPoint final : public Fault {
   }
 
  private:
-  std::filesystem::path Order() const { return world_.fleet->FailPoints(node_) / place_; }
+  std::filesystem::path Order() const { return test_bed_.fleet->FailPoints(node_) / place_; }
   std::filesystem::path Hit() const { return Order().string() + ".hit"; }
 
-  World& world_;
+  TestBed& test_bed_;
   Node& node_;
   const std::string place_, action_;
   const std::vector<Node*> to_die_;  // whose death makes the process come by
   const pid_t pid_;
 };
 
-std::vector<Node*> WorkersBeside(World& world, const Node& node) {
+std::vector<Node*> WorkersBeside(TestBed& test_bed, const Node& node) {
   std::vector<Node*> others;
-  for (int n = 0; n < world.fleet->workers(); ++n) {
-    if (&world.fleet->worker(n) != &node) others.push_back(&world.fleet->worker(n));
+  for (int n = 0; n < test_bed.fleet->workers(); ++n) {
+    if (&test_bed.fleet->worker(n) != &node) others.push_back(&test_bed.fleet->worker(n));
   }
   return others;
 }
@@ -81,7 +81,9 @@ std::vector<Node*> WorkersBeside(World& world, const Node& node) {
 // alone refuses it. Its sender is stopped with the commit on its way; everybody else is stopped too, and then stops right after a claim.
 class CommitInGap final : public Fault {
  public:
-  CommitInGap(World& world, Node& node) : world_(world), node_(node), others_(WorkersBeside(world, node)) { facts["process"] = node.name; }
+  CommitInGap(TestBed& test_bed, Node& node) : test_bed_(test_bed), node_(node), others_(WorkersBeside(test_bed, node)) {
+    facts["process"] = node.name;
+  }
   Status Inject() override {
     before_ = Refusals();
     node_.database->ArmHold();
@@ -89,7 +91,7 @@ class CommitInGap final : public Fault {
     for (Node* other : others_) other->process->Signal(SIGSTOP);
     node_.process->Signal(SIGSTOP);
     const pid_t pid = node_.process->pid();
-    if (!Await([&] { return !HasSession(world_, pid) && !HasLeases(world_, pid); }, kSeenWithin))
+    if (!Await([&] { return !HasSession(test_bed_, pid) && !HasLeases(test_bed_, pid); }, kSeenWithin))
       return NotSeen("the session of " + node_.name + " is dead and its leases are free");
     for (Node* other : others_) {
       Order(*other);
@@ -118,11 +120,11 @@ class CommitInGap final : public Fault {
     return refused ? Status() : Status(NotSeen("the late commit of " + node_.name + " was refused"));
   }
   Status AssertHealed() override {
-    return world_.fleet->AwaitReady(kHealedWithin) ? Status() : Status(NotSeen("every process is ready again"));
+    return test_bed_.fleet->AwaitReady(kHealedWithin) ? Status() : Status(NotSeen("every process is ready again"));
   }
 
  private:
-  std::filesystem::path PlaceOf(const Node& node) const { return world_.fleet->FailPoints(node) / "claim.after_commit"; }
+  std::filesystem::path PlaceOf(const Node& node) const { return test_bed_.fleet->FailPoints(node) / "claim.after_commit"; }
   void Order(const Node& node) const {
     const auto order = PlaceOf(node);
     std::ofstream(order.string() + ".new") << "pause";
@@ -134,7 +136,7 @@ class CommitInGap final : public Fault {
     return MetricOf(Http(ask).body, "acl_fence_refusals_total");
   }
 
-  World& world_;
+  TestBed& test_bed_;
   Node& node_;
   const std::vector<Node*> others_;
   double before_ = 0;
@@ -143,21 +145,21 @@ class CommitInGap final : public Fault {
 }  // namespace
 
 // What is new is granted as it is made: a claim finds something when a worker's leases have run out, and surely when nobody else looks.
-Made AtPlace(World& world, std::uint64_t draw, const std::string& place, const std::string& action) {
+Made AtPlace(TestBed& test_bed, std::uint64_t draw, const std::string& place, const std::string& action) {
   const auto is_of = [&](std::initializer_list<const char*> parts) {
     return std::any_of(parts.begin(), parts.end(), [&](const char* part) { return place.starts_with(part); });
   };
-  Node& node = is_of({"reaper.", "outbox.", "create.", "command."}) ? ACoordinator(world, draw) : AWorker(world, draw);
+  Node& node = is_of({"reaper.", "outbox.", "create.", "command."}) ? ACoordinator(test_bed, draw) : AWorker(test_bed, draw);
   std::vector<Node*> to_die;
-  if (place.starts_with("reaper.")) to_die = {&AWorker(world, draw)};
-  if (place == "claim.after_commit") to_die = WorkersBeside(world, node);
-  return std::make_unique<AtFailPoint>(world, node, place, action, std::move(to_die));
+  if (place.starts_with("reaper.")) to_die = {&AWorker(test_bed, draw)};
+  if (place == "claim.after_commit") to_die = WorkersBeside(test_bed, node);
+  return std::make_unique<AtFailPoint>(test_bed, node, place, action, std::move(to_die));
 }
 
-Made LateInGap(World& world, std::uint64_t draw) { return std::make_unique<CommitInGap>(world, AWorker(world, draw)); }
+Made LateInGap(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<CommitInGap>(test_bed, AWorker(test_bed, draw)); }
 
-std::optional<std::string> NoFailPoints(const World& world) {
-  if (!world.fleet->options().failpoints) return "needs a fleet with armed failpoints (profile failpoints)";
+std::optional<std::string> NoFailPoints(const TestBed& test_bed) {
+  if (!test_bed.fleet->options().failpoints) return "needs a fleet with armed failpoints (profile failpoints)";
   return std::nullopt;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 class ProcessFault : public Fault {
  public:
-  ProcessFault(World& world, Node& node) : world_(world), node_(node) {
+  ProcessFault(TestBed& test_bed, Node& node) : test_bed_(test_bed), node_(node) {
     facts["process"] = node.name;
     facts["pid"] = pid();
   }
@@ -25,7 +25,7 @@ class ProcessFault : public Fault {
 
  protected:
   pid_t pid() const { return node_.process ? node_.process->pid() : -1; }
-  World& world_;
+  TestBed& test_bed_;
   Node& node_;
 };
 
@@ -33,14 +33,14 @@ class Killed final : public ProcessFault {
  public:
   using ProcessFault::ProcessFault;
   Status Inject() override {
-    world_.fleet->Kill(node_);
+    test_bed_.fleet->Kill(node_);
     return {};
   }
   Status AssertInjected() override {
     if (node_.process->exit_code() != 128 + SIGKILL) return NotSeen(node_.name + " ended by kill -9");
     return {};
   }
-  Status Heal() override { return world_.fleet->StartNode(node_); }
+  Status Heal() override { return test_bed_.fleet->StartNode(node_); }
 };
 
 class Frozen : public ProcessFault {
@@ -60,7 +60,7 @@ class Frozen : public ProcessFault {
       return {};
     }
     // Past its lease: its session is dead and what it held is free for others.
-    if (!Await([&] { return !HasSession(world_, pid()) && !HasLeases(world_, pid()); }, kSeenWithin))
+    if (!Await([&] { return !HasSession(test_bed_, pid()) && !HasLeases(test_bed_, pid()); }, kSeenWithin))
       return NotSeen("the session of " + node_.name + " is dead and its leases are free");
     facts["lease_lost"] = true;
     return {};
@@ -109,45 +109,45 @@ class FrozenInCommit final : public Frozen {
 
 class AllFrozen final : public Fault {
  public:
-  explicit AllFrozen(World& world) : world_(world) {}
+  explicit AllFrozen(TestBed& test_bed) : test_bed_(test_bed) {}
   Status Inject() override {
-    for (int n = 0; n < world_.fleet->workers(); ++n) world_.fleet->worker(n).process->Signal(SIGSTOP);
-    facts["processes"] = world_.fleet->workers();
+    for (int n = 0; n < test_bed_.fleet->workers(); ++n) test_bed_.fleet->worker(n).process->Signal(SIGSTOP);
+    facts["processes"] = test_bed_.fleet->workers();
     return {};
   }
   Status AssertInjected() override {
-    for (int n = 0; n < world_.fleet->workers(); ++n) {
-      const pid_t pid = world_.fleet->worker(n).process->pid();
-      if (!Await([&] { return StateOf(pid) == 'T' && !HasSession(world_, pid) && !HasLeases(world_, pid); }, kSeenWithin))
+    for (int n = 0; n < test_bed_.fleet->workers(); ++n) {
+      const pid_t pid = test_bed_.fleet->worker(n).process->pid();
+      if (!Await([&] { return StateOf(pid) == 'T' && !HasSession(test_bed_, pid) && !HasLeases(test_bed_, pid); }, kSeenWithin))
         return NotSeen("every worker is stopped and has lost its leases");
     }
     return {};
   }
   Status Heal() override {
-    for (int n = 0; n < world_.fleet->workers(); ++n) world_.fleet->worker(n).process->Signal(SIGCONT);
+    for (int n = 0; n < test_bed_.fleet->workers(); ++n) test_bed_.fleet->worker(n).process->Signal(SIGCONT);
     return {};
   }
   Status AssertHealed() override {
-    if (!world_.fleet->AwaitReady(kHealedWithin)) return NotSeen("every worker is ready again");
+    if (!test_bed_.fleet->AwaitReady(kHealedWithin)) return NotSeen("every worker is ready again");
     return {};
   }
 
  private:
-  World& world_;
+  TestBed& test_bed_;
 };
 
 class Doubled final : public Frozen {
  public:
   using Frozen::Frozen;
   Status Inject() override {
-    auto twin = world_.fleet->StartTwin(node_);
+    auto twin = test_bed_.fleet->StartTwin(node_);
     if (!twin) return twin.error();
     twin_ = std::move(*twin);
     return Frozen::Inject();
   }
   Status AssertInjected() override {
     if (Status frozen = Frozen::AssertInjected(); !frozen) return frozen;
-    if (!Await([&] { return HasSession(world_, twin_->pid()); }, kSeenWithin))
+    if (!Await([&] { return HasSession(test_bed_, twin_->pid()); }, kSeenWithin))
       return NotSeen("the second process of the same name has a session");
     facts["twin"] = twin_->pid();
     return {};
@@ -204,22 +204,22 @@ class Starved final : public ProcessFault {
 // Each worker in turn drains, ends and is started again, as a rolling upgrade does it; to the version to come, the coordinators after them.
 class Rolled final : public Fault {
  public:
-  Rolled(World& world, bool upgrade) : world_(world), upgrade_(upgrade) {}
+  Rolled(TestBed& test_bed, bool upgrade) : test_bed_(test_bed), upgrade_(upgrade) {}
   Status Inject() override {
-    for (int n = 0; n < world_.fleet->workers(); ++n) {
-      if (Status rolled = Roll(world_.fleet->worker(n)); !rolled) return rolled;
+    for (int n = 0; n < test_bed_.fleet->workers(); ++n) {
+      if (Status rolled = Roll(test_bed_.fleet->worker(n)); !rolled) return rolled;
     }
-    for (int n = 0; upgrade_ && n < world_.fleet->coordinators(); ++n) {
-      if (Status rolled = Roll(world_.fleet->coordinator(n)); !rolled) return rolled;
+    for (int n = 0; upgrade_ && n < test_bed_.fleet->coordinators(); ++n) {
+      if (Status rolled = Roll(test_bed_.fleet->coordinator(n)); !rolled) return rolled;
     }
     return {};
   }
   Status AssertInjected() override {
     facts["drained"] = drained_;
-    if (drained_ != world_.fleet->workers() + (upgrade_ ? world_.fleet->coordinators() : 0))
+    if (drained_ != test_bed_.fleet->workers() + (upgrade_ ? test_bed_.fleet->coordinators() : 0))
       return NotSeen("every process drained and ended with 0");
     const auto newer = [&] {
-      const auto rows = Ask(world_.conninfo, "SELECT count(*) FROM event_rows WHERE schema_version = 2");
+      const auto rows = Ask(test_bed_.conninfo, "SELECT count(*) FROM event_rows WHERE schema_version = 2");
       facts["events_of_the_next_version"] = rows ? std::stoll(rows->front().front()) : 0;
       return facts["events_of_the_next_version"] != 0;
     };
@@ -227,61 +227,61 @@ class Rolled final : public Fault {
   }
   Status Heal() override { return {}; }
   Status AssertHealed() override {
-    return world_.fleet->AwaitReady(kHealedWithin) ? Status() : Status(NotSeen("every process is ready again"));
+    return test_bed_.fleet->AwaitReady(kHealedWithin) ? Status() : Status(NotSeen("every process is ready again"));
   }
 
  private:
   Status Roll(Node& node) {
-    world_.fleet->EndCleanly(node);
+    test_bed_.fleet->EndCleanly(node);
     if (node.process->exit_code() == 0) ++drained_;
     node.upgraded = node.upgraded || upgrade_;
-    if (Status started = world_.fleet->StartNode(node); !started) return started;
+    if (Status started = test_bed_.fleet->StartNode(node); !started) return started;
     return Await([&] { return Fleet::Ready(node); }, kHealedWithin) ? Status() : Status(NotSeen(node.name + " is ready again"));
   }
-  World& world_;
+  TestBed& test_bed_;
   const bool upgrade_;
   int drained_ = 0;
 };
 
 }  // namespace
 
-int BusyWorker(World& world, std::uint64_t draw) {
-  const int count = world.fleet->workers();
-  const auto rows = Ask(world.conninfo,
+int BusyWorker(TestBed& test_bed, std::uint64_t draw) {
+  const int count = test_bed.fleet->workers();
+  const auto rows = Ask(test_bed.conninfo,
                         "SELECT s.pid FROM worker_sessions s JOIN leases l USING (session_id) WHERE s.dead_at IS NULL "
                         "GROUP BY s.pid ORDER BY count(*) DESC, s.pid LIMIT 1");
   for (int n = 0; rows && !rows->empty() && n < count; ++n) {
-    const auto& process = world.fleet->worker(n).process;
+    const auto& process = test_bed.fleet->worker(n).process;
     if (process && std::to_string(process->pid()) == rows->front().front()) return n;
   }
   return int(draw % std::uint64_t(count));
 }
 
-bool HasSession(const World& world, pid_t pid) {
-  const auto rows = Ask(world.conninfo, "SELECT count(*) FROM worker_sessions WHERE dead_at IS NULL AND pid = " + std::to_string(pid));
+bool HasSession(const TestBed& test_bed, pid_t pid) {
+  const auto rows = Ask(test_bed.conninfo, "SELECT count(*) FROM worker_sessions WHERE dead_at IS NULL AND pid = " + std::to_string(pid));
   return !rows || rows->front().front() != "0";
 }
 
-bool HasLeases(const World& world, pid_t pid) {
+bool HasLeases(const TestBed& test_bed, pid_t pid) {
   const auto rows =
-      Ask(world.conninfo,
+      Ask(test_bed.conninfo,
           "SELECT count(*) FROM leases JOIN worker_sessions USING (session_id) WHERE dead_at IS NOT NULL AND pid = " + std::to_string(pid));
   return !rows || rows->front().front() != "0";
 }
 
-Made KillWorker(World& world, std::uint64_t draw) { return std::make_unique<Killed>(world, AWorker(world, draw)); }
-Made KillCoordinator(World& world, std::uint64_t draw) { return std::make_unique<Killed>(world, ACoordinator(world, draw)); }
-Made FreezeWorker(World& world, std::uint64_t draw) { return std::make_unique<Frozen>(world, AWorker(world, draw)); }
-Made FreezeCoordinator(World& world, std::uint64_t draw) { return std::make_unique<Frozen>(world, ACoordinator(world, draw)); }
-Made FreezeAll(World& world, std::uint64_t) { return std::make_unique<AllFrozen>(world); }
-Made LateCommit(World& world, std::uint64_t draw) { return std::make_unique<FrozenInCommit>(world, AWorker(world, draw)); }
-Made Twin(World& world, std::uint64_t draw) { return std::make_unique<Doubled>(world, AWorker(world, draw)); }
-Made Starve(World& world, std::uint64_t draw) { return std::make_unique<Starved>(world, AWorker(world, draw)); }
-Made RollingRestart(World& world, std::uint64_t) { return std::make_unique<Rolled>(world, false); }
-Made RollingUpgrade(World& world, std::uint64_t) { return std::make_unique<Rolled>(world, true); }
+Made KillWorker(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<Killed>(test_bed, AWorker(test_bed, draw)); }
+Made KillCoordinator(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<Killed>(test_bed, ACoordinator(test_bed, draw)); }
+Made FreezeWorker(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<Frozen>(test_bed, AWorker(test_bed, draw)); }
+Made FreezeCoordinator(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<Frozen>(test_bed, ACoordinator(test_bed, draw)); }
+Made FreezeAll(TestBed& test_bed, std::uint64_t) { return std::make_unique<AllFrozen>(test_bed); }
+Made LateCommit(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<FrozenInCommit>(test_bed, AWorker(test_bed, draw)); }
+Made Twin(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<Doubled>(test_bed, AWorker(test_bed, draw)); }
+Made Starve(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<Starved>(test_bed, AWorker(test_bed, draw)); }
+Made RollingRestart(TestBed& test_bed, std::uint64_t) { return std::make_unique<Rolled>(test_bed, false); }
+Made RollingUpgrade(TestBed& test_bed, std::uint64_t) { return std::make_unique<Rolled>(test_bed, true); }
 
-std::optional<std::string> NoNextVersion(const World& world) {
-  const auto next = world.fleet->options().programs / "acl-worker-next";
+std::optional<std::string> NoNextVersion(const TestBed& test_bed) {
+  const auto next = test_bed.fleet->options().programs / "acl-worker-next";
   if (!std::filesystem::exists(next)) return "needs the programs of the version to come (tests/versions)";
   return std::nullopt;
 }

@@ -7,23 +7,23 @@ namespace {
 
 class Toxic : public Fault {
  public:
-  Toxic(World& world, Node& node, std::vector<Json> toxics) : world_(world), node_(node), toxics_(std::move(toxics)) {
+  Toxic(TestBed& test_bed, Node& node, std::vector<Json> toxics) : test_bed_(test_bed), node_(node), toxics_(std::move(toxics)) {
     facts["process"] = node.name;
     facts["toxics"] = toxics_;
   }
   Status Inject() override {
     for (const Json& toxic : toxics_) {
-      if (Status added = world_.fleet->toxiproxy()->AddToxic(node_.name, toxic); !added) return added;
+      if (Status added = test_bed_.fleet->toxiproxy()->AddToxic(node_.name, toxic); !added) return added;
     }
     return {};
   }
-  Status Heal() override { return world_.fleet->toxiproxy()->RemoveToxics(node_.name); }
+  Status Heal() override { return test_bed_.fleet->toxiproxy()->RemoveToxics(node_.name); }
   Status AssertHealed() override {
     return Await([&] { return Fleet::Ready(node_); }, kHealedWithin) ? Status() : Status(NotSeen(node_.name + " is ready again"));
   }
 
  protected:
-  World& world_;
+  TestBed& test_bed_;
   Node& node_;
   const std::vector<Json> toxics_;
 };
@@ -31,14 +31,15 @@ class Toxic : public Fault {
 // Slow: a question that goes the worker's way takes at least so long.
 class ToxicDelay final : public Toxic {
  public:
-  ToxicDelay(World& world, Node& node, Json toxic, milliseconds at_least) : Toxic(world, node, {std::move(toxic)}), at_least_(at_least) {}
+  ToxicDelay(TestBed& test_bed, Node& node, Json toxic, milliseconds at_least)
+      : Toxic(test_bed, node, {std::move(toxic)}), at_least_(at_least) {}
   Status AssertInjected() override {
-    const std::string way = world_.fleet->database().Conninfo(node_.database->port());
+    const std::string way = test_bed_.fleet->database().Conninfo(node_.database->port());
     std::int64_t took_ms = 0;
     const auto slow = [&] {
-      const auto before = World::Now();
+      const auto before = TestBed::Now();
       const auto rows = Ask(way, "SELECT repeat('x', 20000)", milliseconds(15'000));
-      took_ms = (World::Now() - before) / 1'000'000;
+      took_ms = (TestBed::Now() - before) / 1'000'000;
       return rows && took_ms >= at_least_.count();
     };
     const bool seen = Await(slow, kSeenWithin);
@@ -56,8 +57,8 @@ class ToxicSilence final : public Toxic {
   using Toxic::Toxic;
   Status AssertInjected() override {
     const pid_t pid = node_.process->pid();
-    return Await([&] { return !HasSession(world_, pid); }, kSeenWithin) ? Status()
-                                                                        : Status(NotSeen("the session of " + node_.name + " ends"));
+    return Await([&] { return !HasSession(test_bed_, pid); }, kSeenWithin) ? Status()
+                                                                           : Status(NotSeen("the session of " + node_.name + " ends"));
   }
 };
 
@@ -66,42 +67,43 @@ class ToxicReset final : public Toxic {
  public:
   using Toxic::Toxic;
   Status AssertInjected() override {
-    const std::string way = world_.fleet->database().Conninfo(node_.database->port());
+    const std::string way = test_bed_.fleet->database().Conninfo(node_.database->port());
     if (!Await([&] { return !Ask(way, "SELECT 1"); }, kSeenWithin)) return NotSeen("a connection that is reset");
     const pid_t pid = node_.process->pid();
-    return Await([&] { return !HasSession(world_, pid); }, kSeenWithin) ? Status()
-                                                                        : Status(NotSeen("the session of " + node_.name + " ends"));
+    return Await([&] { return !HasSession(test_bed_, pid); }, kSeenWithin) ? Status()
+                                                                           : Status(NotSeen("the session of " + node_.name + " ends"));
   }
 };
 
 }  // namespace
 
-Made ToxicLatency(World& world, std::uint64_t draw) {
+Made ToxicLatency(TestBed& test_bed, std::uint64_t draw) {
   const int latency = 50 + int((draw >> 8) % 150);
-  return std::make_unique<ToxicDelay>(world, AWorker(world, draw),
+  return std::make_unique<ToxicDelay>(test_bed, AWorker(test_bed, draw),
                                       MakeToxic("latency", "downstream", {{"latency", latency}, {"jitter", latency / 4}}),
                                       milliseconds(2 * latency));
 }
-Made ToxicSlicer(World& world, std::uint64_t draw) {
-  return std::make_unique<ToxicDelay>(world, AWorker(world, draw),
+Made ToxicSlicer(TestBed& test_bed, std::uint64_t draw) {
+  return std::make_unique<ToxicDelay>(test_bed, AWorker(test_bed, draw),
                                       MakeToxic("slicer", "downstream", {{"average_size", 64}, {"size_variation", 32}, {"delay", 300}}),
                                       milliseconds(60));
 }
-Made ToxicResetPeer(World& world, std::uint64_t draw) {
-  return std::make_unique<ToxicReset>(world, AWorker(world, draw), std::vector{MakeToxic("reset_peer", "downstream", {{"timeout", 0}})});
+Made ToxicResetPeer(TestBed& test_bed, std::uint64_t draw) {
+  return std::make_unique<ToxicReset>(test_bed, AWorker(test_bed, draw),
+                                      std::vector{MakeToxic("reset_peer", "downstream", {{"timeout", 0}})});
 }
-Made ToxicHalfOpen(World& world, std::uint64_t draw) {
+Made ToxicHalfOpen(TestBed& test_bed, std::uint64_t draw) {
   return std::make_unique<ToxicSilence>(
-      world, AWorker(world, draw),
+      test_bed, AWorker(test_bed, draw),
       std::vector{MakeToxic("timeout", "downstream", {{"timeout", 0}}), MakeToxic("timeout", "upstream", {{"timeout", 0}})});
 }
-Made ToxicOneWay(World& world, std::uint64_t draw) {
+Made ToxicOneWay(TestBed& test_bed, std::uint64_t draw) {
   const char* stream = (draw >> 8) % 2 == 0 ? "downstream" : "upstream";
-  return std::make_unique<ToxicSilence>(world, AWorker(world, draw), std::vector{MakeToxic("timeout", stream, {{"timeout", 0}})});
+  return std::make_unique<ToxicSilence>(test_bed, AWorker(test_bed, draw), std::vector{MakeToxic("timeout", stream, {{"timeout", 0}})});
 }
 
-std::optional<std::string> NoToxiproxy(const World& world) {
-  if (world.fleet->toxiproxy() == nullptr)
+std::optional<std::string> NoToxiproxy(const TestBed& test_bed) {
+  if (test_bed.fleet->toxiproxy() == nullptr)
     return "needs toxiproxy: --toxiproxy PROGRAM (./dev chaos brings it), and a profile that uses it";
   return std::nullopt;
 }

@@ -7,7 +7,9 @@ namespace {
 
 class WireFault : public Fault {
  public:
-  WireFault(World& world, Node& node) : world_(world), node_(node), before_(node.database->counters()) { facts["process"] = node.name; }
+  WireFault(TestBed& test_bed, Node& node) : test_bed_(test_bed), node_(node), before_(node.database->counters()) {
+    facts["process"] = node.name;
+  }
   Status Heal() override {
     node_.database->Disarm();
     return {};
@@ -19,7 +21,7 @@ class WireFault : public Fault {
 
  protected:
   Proxy& proxy() { return *node_.database; }
-  World& world_;
+  TestBed& test_bed_;
   Node& node_;
   const Proxy::Counters before_;
 };
@@ -27,14 +29,14 @@ class WireFault : public Fault {
 // Nothing arrives (or no answers do), and nobody is told.
 class Silenced final : public WireFault {
  public:
-  Silenced(World& world, Node& node, Proxy::Silence silence) : WireFault(world, node), silence_(silence) {}
+  Silenced(TestBed& test_bed, Node& node, Proxy::Silence silence) : WireFault(test_bed, node), silence_(silence) {}
   Status Inject() override {
     proxy().SetSilence(silence_);
     return {};
   }
   Status AssertInjected() override {
     const pid_t pid = node_.process->pid();
-    if (!Await([&] { return proxy().counters().silenced > before_.silenced && !HasSession(world_, pid); }, kSeenWithin))
+    if (!Await([&] { return proxy().counters().silenced > before_.silenced && !HasSession(test_bed_, pid); }, kSeenWithin))
       return NotSeen(node_.name + " is cut off and its session ends");
     facts["connections"] = proxy().counters().silenced - before_.silenced;
     return {};
@@ -82,8 +84,8 @@ class Reset final : public WireFault {
 
 class Slow final : public WireFault {
  public:
-  Slow(World& world, Node& node, std::uint64_t draw)
-      : WireFault(world, node), delay_(10 + int(draw % 140)), piece_((draw >> 32) % 2 == 0 ? 0 : 97) {
+  Slow(TestBed& test_bed, Node& node, std::uint64_t draw)
+      : WireFault(test_bed, node), delay_(10 + int(draw % 140)), piece_((draw >> 32) % 2 == 0 ? 0 : 97) {
     facts["delay_ms"] = delay_.count();
     facts["piece_bytes"] = piece_;
   }
@@ -105,7 +107,7 @@ class Slow final : public WireFault {
 // The outside does it and says so, and nobody hears it.
 class RepliesLost final : public Fault {
  public:
-  explicit RepliesLost(World& world) : proxy_(world.fleet->effects_proxy()), before_(proxy_.counters()) {}
+  explicit RepliesLost(TestBed& test_bed) : proxy_(test_bed.fleet->effects_proxy()), before_(proxy_.counters()) {}
   Status Inject() override {
     proxy_.ArmCuts(Proxy::Cut::kWhenAnswered, 3);
     return {};
@@ -129,16 +131,20 @@ class RepliesLost final : public Fault {
 
 }  // namespace
 
-Made HalfOpen(World& world, std::uint64_t draw) { return std::make_unique<Silenced>(world, AWorker(world, draw), Proxy::Silence::kBoth); }
-Made OneWay(World& world, std::uint64_t draw) { return std::make_unique<Silenced>(world, AWorker(world, draw), Proxy::Silence::kAnswers); }
-Made CutCommit(World& world, std::uint64_t draw) { return std::make_unique<CommitCut>(world, AWorker(world, draw)); }
-Made ResetConnections(World& world, std::uint64_t draw) { return std::make_unique<Reset>(world, AWorker(world, draw)); }
-Made SlowNetwork(World& world, std::uint64_t draw) { return std::make_unique<Slow>(world, AWorker(world, draw), draw); }
-Made CutCommand(World& world, std::uint64_t draw) { return std::make_unique<CommitCut>(world, ACoordinator(world, draw)); }
-Made ResetCoordinator(World& world, std::uint64_t draw) { return std::make_unique<Reset>(world, ACoordinator(world, draw)); }
-Made SilentCoordinator(World& world, std::uint64_t draw) {
-  return std::make_unique<Silenced>(world, ACoordinator(world, draw), Proxy::Silence::kBoth);
+Made HalfOpen(TestBed& test_bed, std::uint64_t draw) {
+  return std::make_unique<Silenced>(test_bed, AWorker(test_bed, draw), Proxy::Silence::kBoth);
 }
-Made LostReplies(World& world, std::uint64_t) { return std::make_unique<RepliesLost>(world); }
+Made OneWay(TestBed& test_bed, std::uint64_t draw) {
+  return std::make_unique<Silenced>(test_bed, AWorker(test_bed, draw), Proxy::Silence::kAnswers);
+}
+Made CutCommit(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<CommitCut>(test_bed, AWorker(test_bed, draw)); }
+Made ResetConnections(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<Reset>(test_bed, AWorker(test_bed, draw)); }
+Made SlowNetwork(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<Slow>(test_bed, AWorker(test_bed, draw), draw); }
+Made CutCommand(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<CommitCut>(test_bed, ACoordinator(test_bed, draw)); }
+Made ResetCoordinator(TestBed& test_bed, std::uint64_t draw) { return std::make_unique<Reset>(test_bed, ACoordinator(test_bed, draw)); }
+Made SilentCoordinator(TestBed& test_bed, std::uint64_t draw) {
+  return std::make_unique<Silenced>(test_bed, ACoordinator(test_bed, draw), Proxy::Silence::kBoth);
+}
+Made LostReplies(TestBed& test_bed, std::uint64_t) { return std::make_unique<RepliesLost>(test_bed); }
 
 }  // namespace acl::chaos

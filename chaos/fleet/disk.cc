@@ -26,7 +26,7 @@ bool HasProgram(const char* name) {
 
 }  // namespace
 
-std::optional<std::string> Disk::WhyNot() {
+std::optional<std::string> Disk::UnsupportedReason() {
   if (geteuid() != 0) return "needs root, for a disk of its own";
   if (!HasProgram("mkfs.xfs") || !HasProgram("xfs_io")) return "needs mkfs.xfs and xfs_io (Debian: xfsprogs)";
   if (!fs::exists("/dev/loop-control")) return "needs loop devices";

@@ -15,7 +15,7 @@ namespace acl::chaos {
 class Disk {
  public:
   // Why this machine cannot; nothing if it can.
-  static std::optional<std::string> WhyNot();
+  static std::optional<std::string> UnsupportedReason();
   static Result<std::unique_ptr<Disk>> Make(const std::filesystem::path& image, const std::filesystem::path& at);
   ~Disk();
 

@@ -26,7 +26,7 @@ std::map<std::string, std::string> KafkaEnvironment(const FleetOptions& options)
   if (kafka.bootstrap.empty()) return {};
   return {{"ACL_KAFKA_PROPERTIES_FILE", kafka.brokers() > 1 ? KafkaProperties(options).string() : ""},
           {"ACL_QUEUE_DRIVER", "kafka"},
-          {"ACL_KAFKA_BOOTSTRAP", kafka.byway_told != 0 ? "127.0.0.1:" + std::to_string(kafka.byway_told) : kafka.bootstrap},
+          {"ACL_KAFKA_BOOTSTRAP", kafka.byway_advertised != 0 ? "127.0.0.1:" + std::to_string(kafka.byway_advertised) : kafka.bootstrap},
           {"ACL_KAFKA_PREFIX", kafka.prefix},
           {"ACL_QUEUE_LATE_MS", "3000"}};
 }
@@ -156,10 +156,10 @@ Result<std::unique_ptr<Fleet>> Fleet::Start(const FleetOptions& options, const C
     if (!toxic) return toxic.error();
     fleet->toxiproxy_ = std::move(*toxic);
   }
-  if (fleet->toxiproxy_ == nullptr) fleet->options_.kafka.byway_told = 0;
+  if (fleet->toxiproxy_ == nullptr) fleet->options_.kafka.byway_advertised = 0;
   if (const KafkaAccess& kafka = fleet->options_.kafka; !kafka.bootstrap.empty()) {
-    if (kafka.byway_told != 0) {
-      if (auto way = fleet->toxiproxy_->Add("kafka", kafka.byway_port, kafka.byway_told); !way) return way.error();
+    if (kafka.byway_advertised != 0) {
+      if (auto way = fleet->toxiproxy_->Add("kafka", kafka.byway_port, kafka.byway_advertised); !way) return way.error();
     }
     if (kafka.brokers() > 1) std::ofstream(KafkaProperties(options)) << "topic.metadata.refresh.interval.ms=2000\n";
     if (Status made = fleet->MakeTopics(); !made) return made.error();
@@ -213,7 +213,7 @@ std::map<std::string, std::string> Fleet::Environment(const Node& node) const {
     environment["ACL_DOORBELL_LISTEN"] = local(node.doorbell);
     environment["ACL_REAP_MS"] = "200";
     environment["ACL_TIMERS_MS"] = "200";
-    environment["ACL_LOOP_TTL_MS"] = "1000";
+    environment["ACL_LEADER_TTL_MS"] = "1000";
     environment["ACL_READY_POLL_MS"] = "200";
   }
   if (options_.clocks) environment["ACL_LOG_LEVEL"] = "info";  // what time it is there is seen in its log

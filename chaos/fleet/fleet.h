@@ -22,7 +22,7 @@ struct KafkaAccess {
   std::string control;
   std::string prefix;  // of the topics
   // Of a listener of the broker that sends its clients elsewhere: the port where, and its own. There toxiproxy can stand between.
-  std::uint16_t byway_told = 0, byway_port = 0;
+  std::uint16_t byway_advertised = 0, byway_port = 0;
 
   int brokers() const { return bootstrap.empty() ? 0 : int(1 + std::count(bootstrap.begin(), bootstrap.end(), ',')); }
 };

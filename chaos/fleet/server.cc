@@ -64,7 +64,7 @@ Result<std::unique_ptr<Server>> Server::Make(const ServerOptions& given) {
   fs::create_directories(options.folder, failed);
   if (failed) return Error{Code::kUnavailable, "cannot make " + options.folder.string() + ": " + failed.message()};
   std::unique_ptr<Disk> disk;
-  if (options.disk && !Disk::WhyNot()) {
+  if (options.disk && !Disk::UnsupportedReason()) {
     auto made = Disk::Make(options.folder.string() + ".disk", options.folder);
     if (!made) return made.error();
     disk = std::move(*made);

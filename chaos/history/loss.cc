@@ -31,7 +31,7 @@ std::vector<Window> WindowsOf(const std::vector<Json>& lines) {
 // The answers to commands that the database does not know (any more), by operation.
 std::set<std::int64_t> UnknownAnswers(const std::vector<Json>& lines) {
   std::map<std::pair<std::string, std::string>, ProjectJournal::Kept> kept;  // by project and key
-  std::map<std::int64_t, ToldAnswer> asked;
+  std::map<std::int64_t, ReceivedAnswer> asked;
   std::set<std::int64_t> unknown;
   for (const Json& line : lines) {
     if (line["type"] == "project_answer")
@@ -42,7 +42,7 @@ std::set<std::int64_t> UnknownAnswers(const std::vector<Json>& lines) {
       if (auto command = CommandOf(line); command && !command->project.empty()) asked.emplace(line["op"], std::move(*command));
     }
     if (line["type"] != "ok" || !asked.contains(line["op"])) continue;
-    const ToldAnswer told = AnsweredBy(line, asked.at(line["op"]));
+    const ReceivedAnswer told = AnsweredBy(line, asked.at(line["op"]));
     const auto known = kept.find({told.project, told.key});
     if (known == kept.end() || !IsKept(told, known->second)) unknown.insert(line["op"].get<std::int64_t>());
   }

@@ -3,21 +3,21 @@
 namespace acl::coordinator {
 namespace {
 
-Json OfTask(const Json& task) {
-  if (task.value("state", "") == "started") {
-    return {{"name", "running"}, {"holder", task.value("holder", "")}, {"since", task.value("started_at", "")}};
+Json OfDispatch(const Json& dispatch) {
+  if (dispatch.value("state", "") == "started") {
+    return {{"name", "running"}, {"holder", dispatch.value("holder", "")}, {"since", dispatch.value("started_at", "")}};
   }
-  return {{"name", "queued"}, {"queue", task.value("queue", "")}, {"since", task.value("queued_at", "")}};
+  return {{"name", "queued"}, {"queue", dispatch.value("queue", "")}, {"since", dispatch.value("queued_at", "")}};
 }
 
-// Tasks that are out, by step.
-std::map<std::string, const Json*> OpenTasks(const Json& run) {
+// Dispatches that are out, by step.
+std::map<std::string, const Json*> OpenDispatches(const Json& run) {
   std::map<std::string, const Json*> open;
-  const auto tasks = run.find("tasks");
-  if (tasks == run.end()) return open;
-  for (const Json& task : *tasks) {
-    const std::string state = task.value("state", "");
-    if (state == "queued" || state == "started") open[task.value("step_id", "")] = &task;
+  const auto dispatches = run.find("dispatches");
+  if (dispatches == run.end()) return open;
+  for (const Json& dispatch : *dispatches) {
+    const std::string state = dispatch.value("state", "");
+    if (state == "queued" || state == "started") open[dispatch.value("step_id", "")] = &dispatch;
   }
   return open;
 }
@@ -29,16 +29,16 @@ void AddActivity(Json& run) {
   if (state == run.end()) return;
   const std::string name = state->value("name", ""), holder = state->value("holder", "");
   const bool leased = name == "leased";
-  const auto tasks = OpenTasks(run);
+  const auto dispatches = OpenDispatches(run);
   for (const char* list : {"steps", "compensations"}) {
     const auto steps = run.find(list);
     if (steps == run.end()) continue;
     for (Json& step : *steps) {
       const std::string status = step.value("status", "");
       if (status == "RUNNING" && step.value("capability", "").empty()) continue;  // it holds others, or a run of its own does it
-      const auto task = tasks.find(step.value("step_id", ""));
-      if (status == "RUNNING" && task != tasks.end()) {
-        step["activity"] = OfTask(*task->second);
+      const auto dispatch = dispatches.find(step.value("step_id", ""));
+      if (status == "RUNNING" && dispatch != dispatches.end()) {
+        step["activity"] = OfDispatch(*dispatch->second);
       } else if (status == "RUNNING" && leased) {
         step["activity"] = {{"name", "running"}, {"holder", holder}};
         if (step.contains("started_at")) step["activity"]["since"] = step["started_at"];

@@ -6,9 +6,9 @@
 
 namespace acl::coordinator {
 
-// Gives steps and compensations of a run's form (GET /v1/workflows/{id}, with its `state` and `tasks`) an `activity`:
-//   {"name": "queued", "queue", "since"}            its task waits for a worker
-//   {"name": "running", "holder", "since"?}         a worker has its task, or the run's holder its attempt
+// Gives steps and compensations of a run's form (GET /v1/workflows/{id}, with its `state` and `dispatches`) an `activity`:
+//   {"name": "queued", "queue", "since"}            its dispatch waits for a worker
+//   {"name": "running", "holder", "since"?}         a worker has its dispatch, or the run's holder its attempt
 //   {"name": "running", "holder", "assumed": true}  the holder of the run's lease runs it, or next if all its slots are taken
 //   {"name": "ready"}                               it runs as soon as a worker takes the run
 //   {"name": "interrupted"}                         its attempt began and nobody holds the run: whoever takes it finds out

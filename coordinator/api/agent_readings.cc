@@ -4,8 +4,8 @@
 #include "coordinator/api/agent_state.h"
 #include "coordinator/api/ask_request.h"
 #include "coordinator/api/files.h"
-#include "coordinator/api/forms.h"
 #include "coordinator/api/journal.h"
+#include "coordinator/api/json_views.h"
 #include "coordinator/api/run_reader.h"
 #include "shared/base/canonical_json.h"
 #include "shared/base/json_members.h"
@@ -70,7 +70,7 @@ HttpResponse GetAgent(const ApiContext& api, const HttpRequest& request) {
   }
   const Document& state = read->state;
   for (const auto& [name, key] :
-       {std::pair("session", agent::kAgentKey), std::pair("standing", agent::kStandingKey), std::pair("agent", agent::kSpecKey),
+       {std::pair("session", agent::kAgentKey), std::pair("standing", agent::kStandingKey), std::pair("agent", agent::kDefinitionKey),
         std::pair("turn", agent::kCourseKey), std::pair("plan", agent::kPlanKey), std::pair("approval", agent::kApprovalKey)})
     if (const Json* entry = state.Find(key)) answer[name] = *entry;
   answer["past"] = agent::PastTurns(state);
@@ -156,29 +156,30 @@ Json Check(const char* what, const std::string& recorded, const std::string& rec
 std::string DigestOf(const Json& value) { return ToHex(CanonicalHash(value)); }
 
 // The choice that led to a rest or to a turn, made again on the state before it.
-void CheckChoice(const ApiContext& api, const SubjectId& id, const agent::AgentSpec& spec, const PastState& at, const Json& facts,
-                 Json& checks) {
+void CheckChoice(const ApiContext& api, const SubjectId& id, const agent::AgentDefinition& definition, const PastState& at,
+                 const Json& facts, Json& checks) {
   if (at.event.seq < 2) return;
   auto before = ReadStateAt(api, id, at.event.seq - 1);
   const auto standing = before ? agent::FindStanding(before->state) : std::nullopt;
   if (!standing || agent::FindCourse(before->state)) return;  // it follows from the turn before, in the same decision
   if (standing->status != agent::kMoving) return;
-  const agent::Choice choice = agent::Decide(spec, *standing, agent::GuardFrom(before->state.Find(agent::kGuardKey)), at.event.timestamp);
+  const agent::Choice choice =
+      agent::Decide(definition, *standing, agent::GuardFrom(before->state.Find(agent::kGuardKey)), at.event.timestamp);
   checks.push_back(Check("decide", at.event.type == agent::event::kRest ? "rest: " + TextIn(facts, "reason") : "move",
                          choice.move ? "move" : "rest: " + choice.reason));
 }
 
 // A plan, and what was asked for it, made again from the context that stands on record.
-void CheckPlan(const agent::AgentSpec& spec, const PastState& at, const Json& facts, Json& checks) {
+void CheckPlan(const agent::AgentDefinition& definition, const PastState& at, const Json& facts, Json& checks) {
   const Json *context = at.state.Find(agent::kContextKey), *plan = at.state.Find(agent::kPlanKey);
   if (context == nullptr || plan == nullptr) return;
   checks.push_back(Check("context", TextIn(facts, "context_digest"), DigestOf(*context)));
-  auto made = agent::MakePlan(spec, *context);
+  auto made = agent::MakePlan(definition, *context);
   const bool has_plan = made && made->has_value();
   checks.push_back(Check("plan", DigestOf(*plan), has_plan ? DigestOf(**made) : made ? "no plan" : made.message()));
   const Json* request = at.state.Find(agent::kRequestKey);
   if (request != nullptr && has_plan)
-    checks.push_back(Check("request", DigestOf(*request), DigestOf(agent::MakeRequest(spec, **made, *context))));
+    checks.push_back(Check("request", DigestOf(*request), DigestOf(agent::MakeRequest(definition, **made, *context))));
 }
 
 // A past move bit by bit, and what this program makes of the same input: the same, or the difference is shown.
@@ -190,8 +191,8 @@ HttpResponse Replay(const ApiContext& api, const HttpRequest& request) {
   if (const auto* refusal = RefusalOf(move)) return *refusal;
   auto at = ReadStateAt(api, session.subject, ValueOf(move));
   if (!at) return at.code() == Code::kInvalid ? Problem(404, "no-such-move", at.message()) : ProblemOf(at.error());
-  auto spec = agent::KnownAgents().Of(at->state);
-  if (!spec) return ProblemOf(spec.error());
+  auto definition = agent::KnownAgents().Of(at->state);
+  if (!definition) return ProblemOf(definition.error());
   auto payload = ParsePayload(at->event);
   if (!payload) return Problem(409, "removed", "the contents of this move are not in the journal any more");
   Json facts = std::move(*payload);
@@ -203,8 +204,8 @@ HttpResponse Replay(const ApiContext& api, const HttpRequest& request) {
                  {"producer_version", at->event.producer_version}};
   Json checks = Json::array();
   if (at->event.type == agent::event::kRest || at->event.type == agent::event::kTurnBegan)
-    CheckChoice(api, session.subject, **spec, *at, facts, checks);
-  if (at->event.type == agent::event::kPlan) CheckPlan(**spec, *at, facts, checks);
+    CheckChoice(api, session.subject, **definition, *at, facts, checks);
+  if (at->event.type == agent::event::kPlan) CheckPlan(**definition, *at, facts, checks);
   for (const auto& [name, key] : {std::pair("context", agent::kContextKey), std::pair("plan", agent::kPlanKey),
                                   std::pair("request", agent::kRequestKey), std::pair("response", agent::kResponseKey)})
     if (const Json* entry = at->state.Find(key)) answer[name] = *entry;

@@ -8,7 +8,7 @@
 #include "coordinator/api/api.h"
 #include "coordinator/api/ask_request.h"
 #include "coordinator/api/created.h"
-#include "coordinator/api/forms.h"
+#include "coordinator/api/json_views.h"
 #include "coordinator/api/request.h"
 #include "coordinator/api/run_reader.h"
 #include "coordinator/api/submission.h"
@@ -61,8 +61,8 @@ HttpResponse AnswerMade(const ApiContext& api, const Result<CreateOutcome>& made
   return response.With("Idempotent-Replayed", "true");
 }
 
-HttpResponse Make(const ApiContext& api, const agent::AgentSpec& spec, agent::CreateAgent create, Json body) {
-  auto item = agent::MakeCreateItem(*api.agent_kind, spec, std::move(create));
+HttpResponse Make(const ApiContext& api, const agent::AgentDefinition& definition, agent::CreateAgent create, Json body) {
+  auto item = agent::MakeCreateItem(*api.agent_kind, definition, std::move(create));
   if (!item) return item.code() == Code::kInvalid ? Problem(422, "invalid-request", item.message()) : ProblemOf(item.error());
   HttpResponse response;
   response.later = [api, body = std::move(body),
@@ -99,8 +99,8 @@ HttpResponse StartAgent(const ApiContext& api, const HttpRequest& request) {
   if (Status storable = CheckStorable(body); !storable) return Problem(422, "invalid-request", storable.message());
   const std::string file = body.contains("file") ? TextIn(body, "file") : "agent";
   const agent::LoadedAgent loaded = agent::LoadAgent(TextIn(body, "agent"), &api.capabilities);
-  if (!loaded.spec) return InvalidAgent(file, loaded.findings);
-  if (loaded.spec->tasks && TextIn(body, "project").empty())
+  if (!loaded.definition) return InvalidAgent(file, loaded.findings);
+  if (loaded.definition->tasks && TextIn(body, "project").empty())
     return WrongMember("project", "'tasks: next' plans on the tasks of a project: say which (--project NAME)");
   auto project = ReadProjectNamed(api, TextIn(body, "project"));
   if (const auto* refusal = RefusalOf(project)) return *refusal;
@@ -110,7 +110,8 @@ HttpResponse StartAgent(const ApiContext& api, const HttpRequest& request) {
   create.project = ValueOf(project);
   create.text = TextIn(body, "agent");
   create.files = std::move(ValueOf(files));
-  return Make(api, *loaded.spec, std::move(create), {{"name", loaded.spec->name}, {"warnings", FindingsToJson(file, loaded.findings)}});
+  return Make(api, *loaded.definition, std::move(create),
+              {{"name", loaded.definition->name}, {"warnings", FindingsToJson(file, loaded.findings)}});
 }
 
 HttpResponse ValidateAgent(const ApiContext& api, const HttpRequest& request) {
@@ -121,7 +122,7 @@ HttpResponse ValidateAgent(const ApiContext& api, const HttpRequest& request) {
   if (auto wrong = WrongText(body, {"agent"}, {"file"})) return std::move(*wrong);
   const std::string file = body.contains("file") ? TextIn(body, "file") : "agent";
   const agent::LoadedAgent loaded = agent::LoadAgent(TextIn(body, "agent"), &api.capabilities);
-  return HttpResponse::OfJson(200, {{"valid", loaded.spec.has_value()}, {"findings", FindingsToJson(file, loaded.findings)}});
+  return HttpResponse::OfJson(200, {{"valid", loaded.definition.has_value()}, {"findings", FindingsToJson(file, loaded.findings)}});
 }
 
 // What the session's journal made of an input: the facts of the event that names it, if it is there within a moment.
@@ -276,15 +277,15 @@ HttpResponse Fork(const ApiContext& api, const HttpRequest& request) {
   const std::int64_t at = body.contains("at") ? body["at"].get<std::int64_t>() : session.head.seq;
   auto past = ReadStateAt(api, session.subject, at);
   if (!past) return past.code() == Code::kInvalid ? WrongMember("at", past.message()) : ProblemOf(past.error());
-  auto spec = agent::KnownAgents().Of(past->state);
-  if (!spec) return ProblemOf(spec.error());
+  auto definition = agent::KnownAgents().Of(past->state);
+  if (!definition) return ProblemOf(definition.error());
   agent::CreateAgent create = RequestOfAgent(api, request, body, std::move(ValueOf(key)));
   create.request_hash = CanonicalHash({{"fork", session.subject.ToString()}, {"body", body}});
   create.project = session.project;
-  create.text = session.listing ? session.listing->spec_text : "";
+  create.text = session.listing ? session.listing->definition_text : "";
   create.fork = {session.subject.ToString(), at, agent::KeptInFork(past->state)};
-  return Make(api, **spec, std::move(create),
-              {{"name", (*spec)->name}, {"forked_from", {{"session_id", session.subject.ToString()}, {"at", at}}}});
+  return Make(api, **definition, std::move(create),
+              {{"name", (*definition)->name}, {"forked_from", {{"session_id", session.subject.ToString()}, {"at", at}}}});
 }
 
 }  // namespace

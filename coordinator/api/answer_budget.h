@@ -15,7 +15,7 @@ class AnswerBudget {
   // `small`: what a part may take without being counted.
   explicit AnswerBudget(std::size_t most, std::size_t small = 0) : most_(most), small_(small) {}
 
-  // One request's part, given back at its end.
+  // One request's part, released at its end.
   class Part {
    public:
     explicit Part(std::shared_ptr<AnswerBudget> budget) : budget_(std::move(budget)) {}

@@ -26,8 +26,8 @@ class AnswerBudget;
 class AskDesk;
 class EndWatch;
 class EventFeed;
-class KnownContents;
-class KnownSpecs;
+class BlobPresenceCache;
+class LoadedDefinitionCache;
 class ProjectDesk;
 class ProjectTransfer;
 class QueueWatch;
@@ -36,7 +36,7 @@ class RunCreator;
 // Hints to workers (shared/queue/doorbell_server.h). Never needed for correctness; either may be empty.
 struct Bell {
   std::function<void(const std::string& queue)> work;
-  std::function<void(const SessionId& holder, const SubjectId& subject)> subject;
+  std::function<void(const WorkerSessionId& holder, const SubjectId& subject)> subject;
 
   void RingWork(const std::string& queue) const {
     if (work) work(queue);
@@ -58,8 +58,8 @@ struct ApiContext {
   const SubjectKind& workflow_kind;
   Uuid7Maker& ids;
   EventFeed& feed;
-  KnownContents& contents;
-  KnownSpecs& specs;
+  BlobPresenceCache& contents;
+  LoadedDefinitionCache& definitions;
   RunCreator& creator;
   EndWatch& ends;
   schedule::ScheduleStore& schedules;

@@ -93,7 +93,7 @@ HttpResponse Show(const ApiContext& api, const ApprovalLinks& links, const Clock
   return Page(200, "May this go on?", TableOf(asked) + (why.empty() ? FormOf(asked, *token) : "<p>" + HtmlText(why) + "</p>\n"));
 }
 
-std::string WhyNot(const HttpResponse& refusal) {
+std::string RefusalText(const HttpResponse& refusal) {
   const Json problem = Json::parse(refusal.body, nullptr, false);
   return problem.is_object() ? problem.value("detail", "It was refused.") : "It was refused.";
 }
@@ -121,7 +121,7 @@ HttpResponse DecideByForm(const ApiContext& api, const ApprovalLinks& links, con
                    {"channel", "page"}};
   if (const std::string comment = field("comment"); !comment.empty()) given.payload["comment"] = comment;
   const Decided decided = Decide(api, given);
-  if (decided.refusal) return Page(decided.refusal->status, "Not taken", "<p>" + HtmlText(WhyNot(*decided.refusal)) + "</p>\n");
+  if (decided.refusal) return Page(decided.refusal->status, "Not taken", "<p>" + HtmlText(RefusalText(*decided.refusal)) + "</p>\n");
   const approval::Request& now = decided.shown->request;
   if (now.pending()) return Page(202, "Taken", "<p>The run has not read it yet. Open the link again to see what became of it.</p>\n");
   return Page(200, "Thank you", OutcomeOf(now));

@@ -5,7 +5,7 @@
 
 namespace acl::coordinator {
 
-void KnownContents::Note(const Hash256& hash, std::int64_t size) {
+void BlobPresenceCache::Note(const Hash256& hash, std::int64_t size) {
   std::lock_guard lock(mutex_);
   if (!sizes_.emplace(hash, size).second) return;
   order_.push_back(hash);
@@ -14,12 +14,12 @@ void KnownContents::Note(const Hash256& hash, std::int64_t size) {
   order_.pop_front();
 }
 
-void KnownContents::Forget(const Hash256& hash) {
+void BlobPresenceCache::Forget(const Hash256& hash) {
   std::lock_guard lock(mutex_);
   if (sizes_.erase(hash) > 0) std::erase(order_, hash);
 }
 
-Result<std::int64_t> KnownContents::SizeOf(KernelStore& store, const Hash256& hash) {
+Result<std::int64_t> BlobPresenceCache::SizeOf(KernelStore& store, const Hash256& hash) {
   {
     std::lock_guard lock(mutex_);
     if (auto it = sizes_.find(hash); it != sizes_.end()) return it->second;

@@ -11,9 +11,9 @@
 
 namespace acl::coordinator {
 
-class KnownContents {
+class BlobPresenceCache {
  public:
-  explicit KnownContents(std::size_t max_entries = 100'000) : max_entries_(max_entries) {}
+  explicit BlobPresenceCache(std::size_t max_entries = 100'000) : max_entries_(max_entries) {}
 
   void Note(const Hash256& hash, std::int64_t size);
   // It may have been collected since.

@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include "coordinator/api/forms.h"
+#include "coordinator/api/json_views.h"
 #include "shared/base/memory.h"
 #include "shared/http/sse.h"
 

@@ -1,6 +1,6 @@
 // GET /v1/workers, /v1/queues, /v1/leases, /v1/quarantine; POST /v1/quarantine/{id}/release.
 #include "coordinator/api/api.h"
-#include "coordinator/api/forms.h"
+#include "coordinator/api/json_views.h"
 #include "coordinator/api/request.h"
 #include "shared/telemetry/log.h"
 

@@ -5,7 +5,7 @@
 
 #include "coordinator/api/answer_budget.h"
 #include "coordinator/api/event_feed.h"
-#include "coordinator/api/forms.h"
+#include "coordinator/api/json_views.h"
 #include "coordinator/api/request.h"
 #include "shared/http/sse.h"
 #include "shared/kernel/subject_part.h"
@@ -20,7 +20,7 @@ bool WantsStream(const HttpRequest& request) {
   return accept != nullptr && accept->find("text/event-stream") != std::string::npos;
 }
 
-// A place of the feed, given back if the connection goes before the stream begins.
+// A place of the feed, released if the connection goes before the stream begins.
 struct Place {
   explicit Place(EventFeed* f) : feed(f) {}
   ~Place() {

@@ -9,18 +9,18 @@ namespace acl::coordinator {
 void AddReferenceRoutes(Router& router, const ApiContext& api) {
   router.Add("GET", "/v1/capabilities", {}, [api](const HttpRequest&) {
     Json list = Json::array();
-    for (const auto* spec : api.capabilities.All()) {
-      list.push_back({{"id", spec->id},
-                      {"version", spec->version},
-                      {"summary", spec->summary},
-                      {"effect", std::string(EffectName(spec->effect))},
-                      {"risk", std::string(RiskName(spec->risk))}});
+    for (const auto* definition : api.capabilities.All()) {
+      list.push_back({{"id", definition->id},
+                      {"version", definition->version},
+                      {"summary", definition->summary},
+                      {"effect", std::string(EffectName(definition->effect))},
+                      {"risk", std::string(RiskName(definition->risk))}});
     }
     return HttpResponse::OfJson(200, {{"capabilities", std::move(list)}});
   });
   router.Add("GET", "/v1/capabilities/{id}", {}, [api](const HttpRequest& request) {
-    const auto* spec = api.capabilities.Find(request.Param("id"));
-    if (spec != nullptr) return HttpResponse::OfJson(200, CapabilityToJson(*spec));
+    const auto* definition = api.capabilities.Find(request.Param("id"));
+    if (definition != nullptr) return HttpResponse::OfJson(200, CapabilityToJson(*definition));
     const auto near = api.capabilities.Nearest(request.Param("id"));
     return Problem(404, "not-found",
                    "there is no capability '" + request.Param("id") + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));

@@ -8,7 +8,7 @@
 #include "coordinator/api/compensate.h"
 #include "coordinator/api/cursor.h"
 #include "coordinator/api/files.h"
-#include "coordinator/api/forms.h"
+#include "coordinator/api/json_views.h"
 #include "coordinator/api/request.h"
 #include "coordinator/api/run_reader.h"
 #include "coordinator/queue_watch.h"
@@ -116,13 +116,13 @@ void AddAddresses(Json& answer, const workflow::RunView& view, const std::string
   }
 }
 
-// What it waits for has no worker: its own queue, or those of its tasks.
-void AddUnserved(const ApiContext& api, const SubjectView& view, const std::vector<TaskView>& tasks, Json& answer) {
+// What it waits for has no worker: its own queue, or those of its dispatches.
+void AddUnserved(const ApiContext& api, const SubjectView& view, const std::vector<DispatchView>& dispatches, Json& answer) {
   if (api.queues == nullptr) return;
   std::set<std::string> awaited;
   if (view.state == OpenState::kReady) awaited.insert(view.queue);
-  for (const TaskView& task : tasks) {
-    if (task.state == "queued" && view.state != OpenState::kClosed) awaited.insert(task.queue);
+  for (const DispatchView& dispatch : dispatches) {
+    if (dispatch.state == "queued" && view.state != OpenState::kClosed) awaited.insert(dispatch.queue);
   }
   for (const std::string& queue : api.queues->Unserved({awaited.begin(), awaited.end()})) {
     answer["state"]["no_worker_for"].push_back(queue);
@@ -166,12 +166,12 @@ HttpResponse GetRun(const ApiContext& api, const HttpRequest& request) {
   if (!grants) return ProblemOf(grants.error());
   answer["grants"] = Json::array();
   for (const auto& grant : *grants) answer["grants"].push_back(GrantToJson(grant));
-  auto tasks = api.queries.Tasks(ValueOf(id));
-  if (!tasks) return ProblemOf(tasks.error());
-  answer["tasks"] = Json::array();
-  for (const auto& task : *tasks) answer["tasks"].push_back(TaskToJson(task));
+  auto dispatches = api.queries.Dispatches(ValueOf(id));
+  if (!dispatches) return ProblemOf(dispatches.error());
+  answer["dispatches"] = Json::array();
+  for (const auto& dispatch : *dispatches) answer["dispatches"].push_back(DispatchToJson(dispatch));
   AddActivity(answer);
-  AddUnserved(api, run->listed, *tasks, answer);
+  AddUnserved(api, run->listed, *dispatches, answer);
   AddMemoryWanted(run->listed, run->state, answer);
   auto timers = api.queries.Timers(ValueOf(id));
   if (!timers) return ProblemOf(timers.error());

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "coordinator/api/forms.h"
+#include "coordinator/api/json_views.h"
 #include "coordinator/api/submission.h"
 #include "coordinator/schedules.h"
 #include "shared/base/canonical_json.h"
@@ -87,7 +87,7 @@ OrRefusal<Prepared> ReadDefinition(const ApiContext& api, const HttpRequest& req
     return Wrong("bad-label", "the label 'schedule' is the schedule's own: its name", "labels/schedule");
   auto loaded = LoadWorkflow(submission.text, api.capabilities, OptionsOf(submission, true));
   if (!loaded.ok()) return InvalidWorkflow(submission.file, loaded.findings);
-  out.workflow_name = loaded.spec->name;
+  out.workflow_name = loaded.definition->name;
   out.findings = std::move(loaded.findings);
   out.file = submission.file;
   out.hash = submission.hash;
@@ -97,10 +97,10 @@ OrRefusal<Prepared> ReadDefinition(const ApiContext& api, const HttpRequest& req
   ScheduleRow sample;
   sample.name = out.name;
   sample.definition = out.definition;
-  auto create = ScheduledRequest(*loaded.spec, sample, "2026-01-01T00:00:00Z");
+  auto create = ScheduledRequest(*loaded.definition, sample, "2026-01-01T00:00:00Z");
   if (!create) return Problem(422, "invalid-request", create.message());
   create->subject = api.ids.New<SubjectId>();
-  if (auto item = workflow::MakeCreateItem(api.workflow_kind, *loaded.spec, std::move(*create)); !item) {
+  if (auto item = workflow::MakeCreateItem(api.workflow_kind, *loaded.definition, std::move(*create)); !item) {
     return item.code() == Code::kInvalid ? Problem(422, "invalid-request", item.message()) : ProblemOf(item.error());
   }
   return out;

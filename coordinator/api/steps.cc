@@ -1,6 +1,6 @@
 // GET /v1/workflows/{id}/steps/{step_id}: one step with all that the journal says of its attempts.
 #include "coordinator/api/activity.h"
-#include "coordinator/api/forms.h"
+#include "coordinator/api/json_views.h"
 #include "coordinator/api/request.h"
 #include "coordinator/api/request_budget.h"
 #include "coordinator/api/run_reader.h"
@@ -85,7 +85,7 @@ void AddAddress(const workflow::RunView& view, const SubjectId& run, Json& answe
   }
 }
 
-// Who ran each attempt: the holder under whose token it began. Of a task its event says so itself.
+// Who ran each attempt: the holder under whose token it began. Of a dispatch its event says so itself.
 void AddWorkers(const std::vector<GrantView>& grants, const std::vector<AttemptView>& attempts, const std::string& step_id, Json& history) {
   for (Json& item : history) {
     if (item.contains("worker") || !item.contains("attempt") || item["event_type"] == "step.dispatched") continue;
@@ -110,10 +110,10 @@ HttpResponse GetStep(const ApiContext& api, const HttpRequest& request) {
   if (!view) return ProblemOf(view.error());
   Json whole = SubjectToJson(run->listed);
   whole.update(workflow::ViewToJson(*view));
-  auto tasks = api.queries.Tasks(ValueOf(id));
-  if (!tasks) return ProblemOf(tasks.error());
-  whole["tasks"] = Json::array();
-  for (const auto& task : *tasks) whole["tasks"].push_back(TaskToJson(task));
+  auto dispatches = api.queries.Dispatches(ValueOf(id));
+  if (!dispatches) return ProblemOf(dispatches.error());
+  whole["dispatches"] = Json::array();
+  for (const auto& dispatch : *dispatches) whole["dispatches"].push_back(DispatchToJson(dispatch));
   AddActivity(whole);
 
   const std::string& wanted = request.Param("step_id");
@@ -133,9 +133,9 @@ HttpResponse GetStep(const ApiContext& api, const HttpRequest& request) {
   AddWorkers(*grants, *attempts, history.undo_id, history.undo);
   answer["history"] = std::move(history.step);
   if (history.cut) answer["history_cut"] = true;
-  answer["tasks"] = Json::array();
-  for (Json& task : whole["tasks"])
-    if (task["step_id"] == answer["step_id"]) answer["tasks"].push_back(std::move(task));
+  answer["dispatches"] = Json::array();
+  for (Json& dispatch : whole["dispatches"])
+    if (dispatch["step_id"] == answer["step_id"]) answer["dispatches"].push_back(std::move(dispatch));
   for (Json& undo : whole["compensations"]) {
     if (undo["step_id"] != history.undo_id) continue;
     answer["compensation"] = std::move(undo);

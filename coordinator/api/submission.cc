@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "coordinator/api/forms.h"
-#include "coordinator/known_specs.h"
+#include "coordinator/api/json_views.h"
+#include "coordinator/definition_cache.h"
 #include "shared/base/canonical_json.h"
 
 namespace acl::coordinator {
@@ -158,7 +158,7 @@ OrRefusal<std::vector<FileChange>> ReadFiles(const ApiContext& api, const Json& 
 
 OrRefusal<CheckedSubmission> CheckSubmission(const ApiContext& api, const Submission& submission) {
   CheckedSubmission checked;
-  checked.loaded = api.specs.Load(submission.text, OptionsOf(submission, true));
+  checked.loaded = api.definitions.Load(submission.text, OptionsOf(submission, true));
   if (!checked.loaded->ok()) return InvalidWorkflow(submission.file, checked.loaded->findings);
   auto files = ReadFiles(api, submission.files);
   if (const auto* refusal = RefusalOf(files)) return *refusal;

@@ -3,7 +3,7 @@
 // the same.
 
 #include "coordinator/api/request.h"
-#include "shared/spec/loader.h"
+#include "shared/definition/loader.h"
 
 namespace acl::coordinator {
 
@@ -31,9 +31,9 @@ OrRefusal<Submission> ReadSubmissionMembers(Json body);
 // The files of the workspace at start; each content must be in the store already, with the size said here.
 OrRefusal<std::vector<FileChange>> ReadFiles(const ApiContext& api, const Json& files);
 // A submission checked: its workflow, and its files; their texts stay with it.
-struct KnownSpec;
+struct CachedDefinition;
 struct CheckedSubmission {
-  std::shared_ptr<const KnownSpec> loaded;
+  std::shared_ptr<const CachedDefinition> loaded;
   std::vector<FileChange> files;
 };
 OrRefusal<CheckedSubmission> CheckSubmission(const ApiContext& api, const Submission& submission);

@@ -4,20 +4,20 @@
 #include "coordinator/api/api.h"
 #include "coordinator/api/contents.h"
 #include "coordinator/api/created.h"
-#include "coordinator/api/forms.h"
+#include "coordinator/api/json_views.h"
 #include "coordinator/api/request.h"
 #include "coordinator/api/submission.h"
-#include "coordinator/known_specs.h"
+#include "coordinator/definition_cache.h"
 #include "coordinator/queue_watch.h"
 #include "coordinator/run_maker.h"
 #include "shared/base/limits.h"
-#include "shared/spec/loader.h"
+#include "shared/definition/loader.h"
 
 namespace acl::coordinator {
 namespace {
 
 // What is wrong with none of the file, and its sender should know.
-std::vector<Finding> NoWorkerFindings(const ApiContext& api, const KnownSpec& loaded) {
+std::vector<Finding> NoWorkerFindings(const ApiContext& api, const CachedDefinition& loaded) {
   std::vector<Finding> findings;
   if (api.queues == nullptr) return findings;
   for (const std::string& queue : api.queues->Unserved(loaded.queues)) {
@@ -39,7 +39,7 @@ HttpResponse Created(const ApiContext& api, const Loaded& loaded, const std::vec
   if (made->kind == CreateOutcome::Kind::kKeyConflict) {
     return Problem(422, "key-reused", "this Idempotency-Key was used for another request; the first one made run " + id);
   }
-  Json body = {{"id", id}, {"name", loaded.spec->name}, {"url", "/v1/workflows/" + id}};
+  Json body = {{"id", id}, {"name", loaded.definition->name}, {"url", "/v1/workflows/" + id}};
   if (end) AddEnd(body, *end);
   body["warnings"] = FindingsToJson(file, loaded.findings);
   for (const Finding& finding : more) body["warnings"].push_back(FindingToJson(file, finding));
@@ -55,13 +55,14 @@ HttpResponse Created(const ApiContext& api, const Loaded& loaded, const std::vec
 
 // With the files read. `more`: what was found beside the file. Asks nobody, so that it may be on the server's thread.
 HttpResponse SubmitLoaded(const ApiContext& api, const HttpRequest& request, Submission& submission, std::optional<std::string> key,
-                          const std::shared_ptr<const KnownSpec>& loaded, std::vector<FileChange> files, std::vector<Finding> more) {
+                          const std::shared_ptr<const CachedDefinition>& loaded, std::vector<FileChange> files, std::vector<Finding> more) {
   workflow::CreateRequest create = RequestOf(request, std::move(submission.inputs), std::move(submission.labels));
-  create.spec_text = std::move(submission.text);
+  create.definition_text = std::move(submission.text);
   create.files = std::move(files);
   create.request_key = std::move(key);
   create.request_hash = submission.hash;
-  auto item = PrepareRun({api.store, api.capabilities, api.workflow_kind, api.ids}, *loaded->spec, std::move(create), &loaded->molds);
+  auto item = PrepareRun({api.store, api.capabilities, api.workflow_kind, api.ids}, *loaded->definition, std::move(create),
+                         &loaded->event_templates);
   if (!item) return item.code() == Code::kInvalid ? Problem(422, "invalid-request", item.message()) : ProblemOf(item.error());
   HttpResponse response;
   response.later = [api, loaded, more = std::move(more), file = submission.file, wait = ReadWait(request),
@@ -96,7 +97,7 @@ std::optional<HttpResponse> SubmitQuickly(const ApiContext& api, const HttpReque
   if (const auto* refusal = RefusalOf(read)) return *refusal;
   Submission& submission = ValueOf(read);
   if (!submission.files.empty()) return std::nullopt;
-  const auto loaded = api.specs.Find(submission.text, OptionsOf(submission, true));
+  const auto loaded = api.definitions.Find(submission.text, OptionsOf(submission, true));
   if (!loaded) return std::nullopt;
   if (api.queues != nullptr && !api.queues->Known(loaded->queues)) return std::nullopt;  // the database is asked
   return SubmitLoaded(api, request, submission, std::move(ValueOf(key)), loaded, {}, {});
@@ -109,15 +110,15 @@ HttpResponse Validate(const ApiContext& api, const HttpRequest& request) {
   const auto loaded = LoadWorkflow(submission.text, api.capabilities, OptionsOf(submission, false));
   Json answer = {{"valid", loaded.ok()}, {"findings", FindingsToJson(submission.file, loaded.findings)}};
   if (loaded.ok()) {
-    answer["name"] = loaded.spec->name;
+    answer["name"] = loaded.definition->name;
     Json order = Json::array();
-    for (const int index : PlanOrder(*loaded.spec)) {
-      const StepSpec& step = loaded.spec->steps[std::size_t(index)];
+    for (const int index : PlanOrder(*loaded.definition)) {
+      const StepDefinition& step = loaded.definition->steps[std::size_t(index)];
       if (!IsPlainBody(step)) order.push_back(step.name);
     }
     answer["execution_order"] = std::move(order);
     if (!submission.inputs.empty()) {
-      auto inputs = CheckInputs(*loaded.spec, submission.inputs);
+      auto inputs = CheckInputs(*loaded.definition, submission.inputs);
       if (!inputs) {
         answer["valid"] = false;
         answer["findings"].push_back(

@@ -4,10 +4,10 @@
 #include <mutex>
 
 #include "coordinator/api/created.h"
-#include "coordinator/api/forms.h"
+#include "coordinator/api/json_views.h"
 #include "coordinator/api/request.h"
 #include "coordinator/api/submission.h"
-#include "coordinator/known_specs.h"
+#include "coordinator/definition_cache.h"
 #include "coordinator/queue_watch.h"
 #include "coordinator/run_maker.h"
 #include "shared/base/canonical_json.h"
@@ -92,7 +92,7 @@ HttpResponse SubmitMany(const ApiContext& api, const HttpRequest& request) {
   auto submission = ReadSubmissionMembers(std::move(body));
   if (const auto* refusal = RefusalOf(submission)) return *refusal;
   const Submission& common = ValueOf(submission);
-  const auto loaded = api.specs.Load(common.text, OptionsOf(common, true));
+  const auto loaded = api.definitions.Load(common.text, OptionsOf(common, true));
   if (!loaded->ok()) return InvalidWorkflow(common.file, loaded->findings);
 
   // All are checked before the first is made.
@@ -106,14 +106,15 @@ HttpResponse SubmitMany(const ApiContext& api, const HttpRequest& request) {
       wrong = WrongLabels(labels);
       if (!wrong) {
         auto create = RequestOf(request, runs[i].value("inputs", Json::object()), labels);
-        create.spec_text = common.text;
+        create.definition_text = common.text;
         if (runs[i].contains("idempotency_key")) {
           create.request_key = runs[i]["idempotency_key"].get<std::string>();
         } else if (ValueOf(common_key)) {
           create.request_key = fmt::format("{}/{}", *ValueOf(common_key), i);
         }
         if (create.request_key) create.request_hash = CanonicalHash({{"workflow", ToHex(common.hash)}, {"run", runs[i]}});
-        auto item = PrepareRun({api.store, api.capabilities, api.workflow_kind, api.ids}, *loaded->spec, std::move(create), &loaded->molds);
+        auto item = PrepareRun({api.store, api.capabilities, api.workflow_kind, api.ids}, *loaded->definition, std::move(create),
+                               &loaded->event_templates);
         if (item) {
           items->push_back(std::move(*item));
         } else {

@@ -1,11 +1,11 @@
 // POST /v1/projects/{project}/tasks/{task_id}/runs: a run that belongs to a task. The project says first which run it is (an event of the
 // task), then the run is made under that id; asked again under the same key, both are what they were.
 #include "coordinator/api/created.h"
-#include "coordinator/api/forms.h"
+#include "coordinator/api/json_views.h"
 #include "coordinator/api/projects.h"
 #include "coordinator/api/request.h"
 #include "coordinator/api/submission.h"
-#include "coordinator/known_specs.h"
+#include "coordinator/definition_cache.h"
 #include "coordinator/run_maker.h"
 
 namespace acl::coordinator {
@@ -55,7 +55,7 @@ HttpResponse RunTask(const ApiContext& api, const HttpRequest& request) {
   const ProjectDesk::Listed* const project = &ValueOf(found);
 
   workflow::CreateRequest create = RequestOf(request, std::move(submission.inputs), std::move(submission.labels));
-  create.spec_text = std::move(submission.text);
+  create.definition_text = std::move(submission.text);
   create.files = std::move(files);
   create.request_hash = submission.hash;
   create.project = project->id;
@@ -63,7 +63,7 @@ HttpResponse RunTask(const ApiContext& api, const HttpRequest& request) {
   create.task = {project->id, task_id};
   create.subject = api.ids.New<SubjectId>();
   const RunMaker maker{api.store, api.capabilities, api.workflow_kind, api.ids, api.runs_created};
-  if (auto tried = PrepareRun(maker, *loaded->spec, create); !tried)  // its form, before the project is told of it
+  if (auto tried = PrepareRun(maker, *loaded->definition, create); !tried)  // its form, before the project is told of it
     return tried.code() == Code::kInvalid ? Problem(422, "invalid-request", tried.message()) : ProblemOf(tried.error());
 
   ProjectDesk::Asked asked;
@@ -81,7 +81,7 @@ HttpResponse RunTask(const ApiContext& api, const HttpRequest& request) {
   const std::string run_id = linked->answer.at("run_id");
   create.subject = *SubjectId::Parse(run_id);
   create.request_key = "task-run:" + run_id;
-  auto made = MakeRun(maker, *loaded->spec, std::move(create));
+  auto made = MakeRun(maker, *loaded->definition, std::move(create));
   if (!made) return made.code() == Code::kInvalid ? Problem(422, "invalid-request", made.message()) : ProblemOf(made.error());
   if (made->outcome.kind == CreateOutcome::Kind::kCreated) api.bell.RingWork(made->queue);
   auto response = HttpResponse::OfJson(201, {{"schema_version", kProjectSchemaVersion},

@@ -40,7 +40,7 @@ aegis::Sanitizer SanitizerOf(const AskSetup* setup, Random& random) {
 
 }  // namespace
 
-AskDesk::AskDesk(Parts parts, std::unique_ptr<AskSetup> setup)
+AskDesk::AskDesk(Dependencies parts, std::unique_ptr<AskSetup> setup)
     : parts_(std::move(parts)),
       setup_(std::move(setup)),
       sanitizer_(SanitizerOf(setup_.get(), parts_.random)),
@@ -180,7 +180,7 @@ Result<Json> AskDesk::Recorded(const SubjectId& session, const std::string& exch
       std::string text;
       if (event.payload) {
         text = *event.payload;
-      } else if (event.apart) {
+      } else if (event.offloaded) {
         auto content = parts_.store.GetContent(event.content_hash);
         if (!content) return content.error();
         text = std::move(*content);

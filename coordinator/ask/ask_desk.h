@@ -54,7 +54,7 @@ struct AskRefusal {
 
 class AskDesk {
  public:
-  struct Parts {
+  struct Dependencies {
     KernelStore& store;
     Queries& queries;
     AskRows& rows;
@@ -67,7 +67,7 @@ class AskDesk {
     LooksAround look;                   // may be empty: nothing is seen
     AskTelemetry* telemetry = nullptr;  // may be null
   };
-  AskDesk(Parts parts, std::unique_ptr<AskSetup> setup);  // a null setup: nobody can ask; what was asked can be read
+  AskDesk(Dependencies parts, std::unique_ptr<AskSetup> setup);  // a null setup: nobody can ask; what was asked can be read
 
   // From now on nobody is asked, and whoever waits for a model leaves it: what became of such a call is UNCERTAIN, and on record.
   void StopCalls() { stopping_ = true; }
@@ -104,7 +104,7 @@ class AskDesk {
   Status EnsureLedger(const ProjectId& project, const std::string& by);
   std::shared_ptr<AskArtifacts> ArtifactsOf(const ProjectId& project);
 
-  Parts parts_;
+  Dependencies parts_;
   const std::unique_ptr<AskSetup> setup_;
   const aegis::Sanitizer sanitizer_;  // without a setup: by the rules, with a key that nobody keeps
   CommandService asks_, ledgers_;

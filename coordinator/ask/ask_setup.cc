@@ -4,7 +4,7 @@
 
 #include "shared/base/private_file.h"
 #include "shared/base/read_file.h"
-#include "shared/spec/loader.h"
+#include "shared/definition/loader.h"
 
 namespace acl::coordinator {
 

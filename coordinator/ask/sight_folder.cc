@@ -119,7 +119,7 @@ class FolderWalk {
   std::vector<std::string> lines_;
 };
 
-std::string WhyNotWhole(const FolderState& state) {
+std::string PartialReason(const FolderState& state) {
   return state.cut ? "the folder holds more than may be read of it at once" : "a part of the folder could not be read";
 }
 
@@ -135,7 +135,8 @@ Result<Reading> ReadIndexStatus(const Result<FolderState>& state) {
   if (!state) return state.error();
   Reading out;
   if (state->digest.empty()) {
-    for (const char* name : {"index_files", "index_folders", "index_mb", "newest_change", "digest"}) out.Unknown(name, WhyNotWhole(*state));
+    for (const char* name : {"index_files", "index_folders", "index_mb", "newest_change", "digest"})
+      out.Unknown(name, PartialReason(*state));
     return std::move(out).OrError();
   }
   out.Value("index_files", state->files);
@@ -155,7 +156,7 @@ Result<Reading> FolderChange::Read(const Result<FolderState>& state, WallTime no
   if (!state) return state.error();
   Reading out;
   if (state->digest.empty()) {
-    for (const char* name : {"changed", "since", "files_before", "files_now", "digest"}) out.Unknown(name, WhyNotWhole(*state));
+    for (const char* name : {"changed", "since", "files_before", "files_now", "digest"}) out.Unknown(name, PartialReason(*state));
     return std::move(out).OrError();
   }
   if (before_) {

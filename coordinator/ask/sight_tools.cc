@@ -83,7 +83,7 @@ struct SightTools::Flight {
 };
 
 // As many threads as tools: a tool that hangs takes no thread of another.
-SightTools::SightTools(Parts parts, Options options)
+SightTools::SightTools(Dependencies parts, Options options)
     : parts_(parts),
       options_(std::move(options)),
       pool_({.name = "sight", .threads = KnownTools(), .max_queued = std::size_t(KnownTools())}) {}

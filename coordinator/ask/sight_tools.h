@@ -30,7 +30,7 @@ std::span<const SightValue> SightValues();
 class SightTools {
  public:
   // All of it outlives this.
-  struct Parts {
+  struct Dependencies {
     Queries& queries;
     CoordinatorStore* coordinators;  // may be null
     const Clock& clock;
@@ -43,7 +43,7 @@ class SightTools {
     std::chrono::milliseconds hung{10'000};  // a look that takes longer is not waited for any more
     std::string proc = "/proc";
   };
-  SightTools(Parts parts, Options options);
+  SightTools(Dependencies parts, Options options);
   ~SightTools();
 
   // One output for each observational tool that the kernel declares, in its order, not later than `deadline` (of the clock's steady time).
@@ -59,7 +59,7 @@ class SightTools {
   void Run(Flight& flight);
   Result<Reading> Read(std::string_view tool, WallTime now);
 
-  const Parts parts_;
+  const Dependencies parts_;
   const Options options_;
   FolderChange change_;  // of index_changed's one look at a time
   std::mutex mutex_;     // of what follows

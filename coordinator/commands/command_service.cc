@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kTries = 5, kPage = 1'000;
 
-Error Unsettled(const SubjectId& subject, const std::string& why) {
+Error NotDecided(const SubjectId& subject, const std::string& why) {
   return {Code::kUnavailable, fmt::format("{}: {}; ask again, under the same request key if it had one", subject.ToString(), why)};
 }
 
@@ -59,7 +59,7 @@ void CommandService::Remember(const SubjectId& subject, Room& room, std::shared_
 
 Result<Reply> CommandService::Execute(const SubjectId& subject, CommandAsked asked) { return Ask(subject, &asked); }
 
-Status CommandService::Settle(const SubjectId& subject) {
+Status CommandService::DecideInbox(const SubjectId& subject) {
   auto reply = Ask(subject, nullptr);
   return reply ? Status() : Status(reply.error());
 }
@@ -71,7 +71,7 @@ Result<Reply> CommandService::Ask(const SubjectId& subject, const CommandAsked* 
   mine.asked = asked;
   std::unique_lock lock(room->mutex);
   room->waiting.push_back(&mine);
-  room->turn.wait(lock, [&] { return mine.done || !room->busy; });
+  room->tick.wait(lock, [&] { return mine.done || !room->busy; });
   while (!mine.done) {
     room->busy = true;
     std::vector<Pending*> together;
@@ -85,7 +85,7 @@ Result<Reply> CommandService::Ask(const SubjectId& subject, const CommandAsked* 
     for (Pending* one : together) one->done = true;
     room->busy = false;
   }
-  room->turn.notify_all();
+  room->tick.notify_all();
   if (mine.error) return *mine.error;
   return std::move(mine.reply);
 }
@@ -145,11 +145,11 @@ Result<std::vector<Reply>> CommandService::Transact(const SubjectId& subject, st
     auto outcome = store_.Command(request, [&](const CommandView& view) -> Result<std::optional<CommandItem>> {
       Known working = *known;
       round = Round{};
-      // Nothing is read here but what the transaction read: contents that lie apart are read before it, the next time.
+      // Nothing is read here but what the transaction read: contents that are offloaded are read before it, the next time.
       Status sound = CatchUp(
           view,
           [](const Hash256&) -> Result<std::string> {
-            return Error{Code::kUnavailable, "a payload lies apart"};
+            return Error{Code::kUnavailable, "a payload is offloaded"};
           },
           working);
       stale = !sound || !view.claimed.sticky;
@@ -199,7 +199,7 @@ Result<std::vector<Reply>> CommandService::Transact(const SubjectId& subject, st
       known = nullptr;
     } else if (error.code == Code::kConflict) {  // held, closed or quarantined
       auto looked = Look(subject);
-      return looked ? Unsettled(subject, error.message) : looked.error();
+      return looked ? NotDecided(subject, error.message) : looked.error();
     } else if (error.code == Code::kOutcomeUnknown && round.item) {
       sent = Sent{round.item->item.chain, round.replies};
       if (round.item->item.events.empty()) sent.reset();  // nothing in the journal would show it, and nothing is lost if it is done again
@@ -209,7 +209,7 @@ Result<std::vector<Reply>> CommandService::Transact(const SubjectId& subject, st
     }
     why = error.message;
   }
-  return Unsettled(subject, why);
+  return NotDecided(subject, why);
 }
 
 // Its chunks are stored when this returns.
@@ -282,7 +282,7 @@ Result<std::shared_ptr<const Known>> CommandService::ReadOn(const SubjectId& sub
       Status matches = MatchesHead(restored, head->head.seq, head->head.chain, head->head.state_root);
       return QuarantineFor(subject, head->head.seq, matches ? Error{Code::kCorrupt, "the journal ends before its head"} : matches.error());
     }
-    return Unsettled(subject, "its journal changed while it was read");
+    return NotDecided(subject, "its journal changed while it was read");
   }
   next.journal_first = head->head.journal_first;
   return std::make_shared<const Known>(std::move(next));

@@ -33,7 +33,7 @@ class CommandService {
   // asked again under the same key, it is done once.
   Result<Reply> Execute(const SubjectId& subject, CommandAsked asked);
   // Decides what is unread, if anything is.
-  Status Settle(const SubjectId& subject);
+  Status DecideInbox(const SubjectId& subject);
 
   struct View {
     std::int64_t head_seq = 0;
@@ -58,7 +58,7 @@ class CommandService {
   // All of one subject.
   struct Room {
     std::mutex mutex;
-    std::condition_variable turn;
+    std::condition_variable tick;
     std::deque<Pending*> waiting;
     bool busy = false;                   // somebody decides for all who wait
     std::shared_ptr<const Known> known;  // null: nothing is remembered

@@ -56,7 +56,7 @@ Status CatchUp(const CommandView& view, const ChunkReader& read_chunk, Known& kn
 Result<Round> DecideRound(const CommandKind& kind, const CommandView& view, std::vector<InboxInput> inbox, const Known& known,
                           std::span<const CommandAsked> asked, Aid* aid, const std::optional<Snapshot>& closing) {
   const WallTime now = std::max(view.claimed.db_now, view.claimed.head.last_timestamp);
-  ItemBuilder made(kind, BaseOf(view.claimed, SessionId{}), known.restored.state);
+  ItemBuilder made(kind, BaseOf(view.claimed, WorkerSessionId{}), known.restored.state);
   if (closing) made.Roll(*closing, now);
   for (InboxInput& one : inbox) {
     made.item.consumed_inbox.push_back(one.id);

@@ -60,7 +60,7 @@ Deliveries::~Deliveries() {
   shared_->closed = true;
 }
 
-Result<milliseconds> Deliveries::Turn() {
+Result<milliseconds> Deliveries::Tick() {
   if (auto written = WriteEnded(); !written) return written.error();
   const SteadyTime now = clock_.Steady();
   if (now >= look_at_) {

@@ -1,5 +1,5 @@
 #pragma once
-// The duty `deliveries`: sends what runs said to the outside (docs/guides/webhooks.md). Two at once share the work: each message is with
+// The job `deliveries`: sends what runs said to the outside (docs/guides/webhooks.md). Two at once share the work: each message is with
 // one of them at a time, and who dies leaves his to be taken up when their time is over.
 
 #include <deque>
@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "coordinator/deliveries/sender.h"
-#include "coordinator/duties.h"
+#include "coordinator/jobs.h"
 #include "shared/telemetry/log.h"
 
 namespace acl::coordinator {
@@ -18,7 +18,7 @@ struct DeliveriesOptions {
   milliseconds busy{200};             // the same while there was
   milliseconds lease{60'000};         // longer than any attempt takes
   milliseconds keep{7 * 86'400'000};  // delivered ones
-  milliseconds stop_within{3'000};    // what is on its way when the duty is lost is waited for so long
+  milliseconds stop_within{3'000};    // what is on its way when the job is lost is waited for so long
 };
 
 class Deliveries {
@@ -27,8 +27,8 @@ class Deliveries {
              DeliveriesOptions options = {});
   ~Deliveries();  // attempts still on their way may end later: nobody hears of them
 
-  Result<milliseconds> Turn();
-  void Lost();  // the duty went to somebody else, or stops: writes down what has ended
+  Result<milliseconds> Tick();
+  void Lost();  // the job went to somebody else, or stops: writes down what has ended
 
  private:
   struct Shared;  // with the senders' threads

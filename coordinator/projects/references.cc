@@ -39,7 +39,7 @@ CheckedReference CheckEvent(Queries& queries, const ProjectId& project, std::str
   if (!found) return {"", "unchecked", found.message()};
   if (!found->empty() && found->front().seq > seq) return {"", "stale", DroppedText(*subject, seq - 1, found->front().seq)};
   if (found->empty()) return {"", "gone", "there is no such event"};
-  if (!found->front().payload && !found->front().apart) return {"", "stale", "its content was removed"};
+  if (!found->front().payload && !found->front().offloaded) return {"", "stale", "its content was removed"};
   return {"", "ok", "it is " + found->front().type};
 }
 

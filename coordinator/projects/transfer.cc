@@ -87,7 +87,7 @@ Result<std::string> ProjectTransfer::Export(const std::string& id_or_name, const
       return Error{Code::kInvalid, fmt::format("project {} cannot be exported: {}; a whole journal is what an import can check", name->name,
                                                DroppedText(subject, restored.head_seq, page->front().seq))};
     for (Event& event : *page) {
-      if (event.payload || !event.apart) continue;
+      if (event.payload || !event.offloaded) continue;
       auto payload = store_.GetContent(event.content_hash);
       if (!payload && payload.code() != Code::kNotFound) return payload.error();
       if (payload) event.payload = std::move(*payload);
@@ -219,7 +219,7 @@ Status ProjectTransfer::Append(const SubjectId& subject, const project::Exported
         return Error{Code::kCorrupt,
                      fmt::format("{} is not what the lines make of it after event {}", subject.ToString(), claimed.head.seq)};
       CommandItem item;
-      item.item = BeginItem(BaseOf(claimed, SessionId{}), claimed.head.state_root);
+      item.item = BeginItem(BaseOf(claimed, WorkerSessionId{}), claimed.head.state_root);
       for (const InboxRow& row : claimed.inbox)
         item.item.consumed_inbox.push_back(row.id);  // nobody could mean a project that is not there
       const WallTime now = std::max(claimed.db_now, claimed.head.last_timestamp);

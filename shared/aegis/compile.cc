@@ -213,7 +213,7 @@ class Compiler {
   }
 
   // Whether a ring 2 item may go in: asked for, or to show a conflict with what does. A DriftWatch event about something else never does.
-  std::string_view WhyNot(const Item& item, bool conflict_shown) const {
+  std::string_view ExclusionReason(const Item& item, bool conflict_shown) const {
     if (item.ring < 2 || conflict_shown) return {};
     if (item.relevance == 0) return kNotRelevant;
     return HistoryAsked() ? std::string_view() : kHistoryNotAsked;
@@ -230,7 +230,7 @@ class Compiler {
       const auto unit = UnitOf(index);
       for (std::size_t member : unit) done[member] = true;
       // One that may go in by itself brings in those it conflicts with.
-      const bool wanted = std::any_of(unit.begin(), unit.end(), [&](std::size_t i) { return WhyNot(items_[i], false).empty(); });
+      const bool wanted = std::any_of(unit.begin(), unit.end(), [&](std::size_t i) { return ExclusionReason(items_[i], false).empty(); });
       PlaceUnit(unit, wanted && unit.size() > 1);
     }
   }
@@ -238,8 +238,9 @@ class Compiler {
   void PlaceUnit(std::vector<std::size_t> unit, bool conflict_shown) {
     if (unit.size() == 1 || !conflict_shown) {
       for (std::size_t i : unit)
-        if (const auto why_not = WhyNot(items_[i], false); !why_not.empty()) Exclude(items_[i].artifact().id, why_not, items_[i].rank);
-      if (unit.size() > 1 || !WhyNot(items_[unit[0]], false).empty()) return;
+        if (const auto why_not = ExclusionReason(items_[i], false); !why_not.empty())
+          Exclude(items_[i].artifact().id, why_not, items_[i].rank);
+      if (unit.size() > 1 || !ExclusionReason(items_[unit[0]], false).empty()) return;
     }
     while (unit.size() > kConflictMembers) {
       Drop(items_[unit.back()], kConflictCrowded);
@@ -357,7 +358,7 @@ class Compiler {
   // A conflict between two that nobody asked for is not this question's.
   bool IsSaid(const Conflict& conflict) const {
     const Item &first = items_[conflict.first], &second = items_[conflict.second];
-    return first.placed || second.placed || WhyNot(first, false).empty() || WhyNot(second, false).empty();
+    return first.placed || second.placed || ExclusionReason(first, false).empty() || ExclusionReason(second, false).empty();
   }
 
   // The gates' refusals first, then what was cut, then what was not asked for; each by rank.

@@ -5,7 +5,7 @@
 
 #include "shared/base/canonical_json.h"
 #include "shared/base/memory.h"
-#include "shared/spec/reader.h"
+#include "shared/definition/reader.h"
 
 namespace acl::aegis {
 

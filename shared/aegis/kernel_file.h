@@ -11,7 +11,7 @@
 
 #include "shared/aegis/artifact.h"
 #include "shared/base/result.h"
-#include "shared/spec/loader.h"
+#include "shared/definition/loader.h"
 
 namespace acl::aegis {
 

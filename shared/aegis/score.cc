@@ -32,7 +32,7 @@ void AppendValueWords(const Json& value, std::vector<std::string>* words) {
   }
 }
 
-void Settle(std::vector<std::string>* words) {
+void SortUnique(std::vector<std::string>* words) {
   std::erase_if(*words, [](const std::string& word) { return IsStopWord(word); });
   std::sort(words->begin(), words->end());
   words->erase(std::unique(words->begin(), words->end()), words->end());
@@ -109,14 +109,14 @@ bool Before(const Ranked& a, const Ranked& b) {
 
 ArtifactWords WordsOfArtifact(const Artifact& artifact) {
   ArtifactWords words = AllWordsOf(artifact);
-  Settle(&words.in_text);
-  Settle(&words.in_topics);
+  SortUnique(&words.in_text);
+  SortUnique(&words.in_topics);
   return words;
 }
 
 std::vector<std::string> QueryWordsOf(std::string_view text) {
   auto words = WordsOf(text);
-  Settle(&words);
+  SortUnique(&words);
   return words;
 }
 

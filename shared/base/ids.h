@@ -37,12 +37,12 @@ struct Id {
   friend auto operator<=>(const Id&, const Id&) = default;
 };
 
-using SubjectId = Id<struct SubjectTag>;  // whatever has a journal and a lease; `workflow_id` in the documents' tables
-using SessionId = Id<struct SessionTag>;  // one incarnation of a worker process; random, never a name
-using ProjectId = Id<struct ProjectTag>;  // the tenant
-using JournalId = Id<struct JournalTag>;  // a segment of a subject's journal
-using InboxId = Id<struct InboxTag>;      // one outside input
-using TaskId = Id<struct TaskTag>;        // one attempt of a dispatched step; TaskIdOf (shared/kernel/task.h)
+using SubjectId = Id<struct SubjectTag>;              // whatever has a journal and a lease; `workflow_id` in the documents' tables
+using WorkerSessionId = Id<struct WorkerSessionTag>;  // one incarnation of a worker process; random, never a name
+using ProjectId = Id<struct ProjectTag>;              // the tenant
+using JournalId = Id<struct JournalTag>;              // a segment of a subject's journal
+using InboxId = Id<struct InboxTag>;                  // one outside input
+using DispatchId = Id<struct DispatchTag>;            // one attempt of a dispatched step; DispatchIdOf (shared/kernel/dispatch.h)
 
 // The one project every installation starts with.
 inline constexpr ProjectId kDefaultProject{Uuid{{0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 1}}};

@@ -77,17 +77,17 @@ class MembersByKey {
 
 // Empties what is about to be destroyed, from below: a container that still has members when it is destroyed moves them, and theirs, to a
 // list made for it, however flat it is. For what is no deeper than an entry of a state.
-inline void Dismiss(Json& value) {
+inline void DestroyIteratively(Json& value) {
   if (value.is_object()) {
     auto& members = value.get_ref<Json::object_t&>();
     for (auto& [key, member] : members) {
-      if (member.is_structured()) Dismiss(member);
+      if (member.is_structured()) DestroyIteratively(member);
     }
     members.clear();
   } else if (value.is_array()) {
     auto& items = value.get_ref<Json::array_t&>();
     for (Json& item : items) {
-      if (item.is_structured()) Dismiss(item);
+      if (item.is_structured()) DestroyIteratively(item);
     }
     items.clear();
   }

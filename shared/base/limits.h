@@ -8,7 +8,7 @@ namespace acl::limits {
 
 inline constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
 
-// ---- workflow files (spec/)
+// ---- workflow files (definition/)
 inline constexpr std::size_t kWorkflowFileBytes = 1 * kMiB;
 inline constexpr std::size_t kWorkflowExpandedBytes = 4 * kMiB;  // its texts and keys, once its aliases are written out
 inline constexpr std::size_t kFindingBytes = 1 * kKiB;           // one message; what it quotes of the file is cut

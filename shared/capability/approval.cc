@@ -3,7 +3,7 @@
 namespace acl {
 
 void AddApproval(CapabilityRegistry& registry) {
-  CapabilitySpec approve;
+  CapabilityDefinition approve;
   approve.id = "human.approve";
   approve.summary = "Ask a person (steps of type HUMAN_APPROVAL).";
   approve.docs =

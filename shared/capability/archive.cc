@@ -160,7 +160,7 @@ StepResult Zip(const Json& parameters, CallContext& context) {
 }  // namespace
 
 void AddArchive(CapabilityRegistry& registry, const ConfigPtr&) {
-  CapabilitySpec zip;
+  CapabilityDefinition zip;
   zip.id = "sys.archive.zip";
   zip.summary = "Pack files of the run into a zip archive.";
   zip.docs =

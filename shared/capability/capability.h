@@ -24,7 +24,7 @@ std::string_view RiskName(RiskLevel risk);                  // "LOW" ...
 std::optional<RiskLevel> ParseRisk(std::string_view name);  // upper case only
 
 // JSON types by the words of the handler format: string integer float boolean array object any.
-struct FieldSpec {
+struct FieldDefinition {
   std::string name;
   std::string type;
   std::string description;
@@ -47,14 +47,14 @@ enum class UndoKind {
   kFiles,  // files of the run: the old manifest entries come back (the engine does it, no call is made)
 };
 
-struct CapabilitySpec {
+struct CapabilityDefinition {
   std::string id;  // "io.fs.write_file"
   std::string version = "1.0.0";
   std::string summary;  // one line
   std::string docs;     // what a person needs, with an example
-  std::vector<FieldSpec> parameters;
-  std::vector<FieldSpec> results;  // `required`: there whenever the call succeeds; the runner checks both names and types
-  bool open_results = false;       // it may answer more than `results` names
+  std::vector<FieldDefinition> parameters;
+  std::vector<FieldDefinition> results;  // `required`: there whenever the call succeeds; the runner checks both names and types
+  bool open_results = false;             // it may answer more than `results` names
   EffectClass effect = EffectClass::kPure;
   RiskLevel risk = RiskLevel::kLow;
   bool honours_key = false;  // its receiver honours the idempotency key: may be repeated after an unknown outcome
@@ -87,19 +87,19 @@ using CapabilityStarter = std::function<void(const Json& parameters, CallContext
 class CapabilityRegistry {
  public:
   // Ids are unique: a second Add of one id is a programmer's error.
-  void Add(CapabilitySpec spec, CapabilityHandler handler);
-  void AddStarter(CapabilitySpec spec, CapabilityStarter starter);
-  const CapabilitySpec* Find(std::string_view id) const;
+  void Add(CapabilityDefinition definition, CapabilityHandler handler);
+  void AddStarter(CapabilityDefinition definition, CapabilityStarter starter);
+  const CapabilityDefinition* Find(std::string_view id) const;
   // Each capability has the one or the other.
   const CapabilityHandler* Handler(std::string_view id) const;
   const CapabilityStarter* Starter(std::string_view id) const;
-  std::vector<const CapabilitySpec*> All() const;  // sorted by id
+  std::vector<const CapabilityDefinition*> All() const;  // sorted by id
   // The known id nearest in spelling (or the one that documents call by this other name), for "did you mean"; empty if none is near.
   std::string Nearest(std::string_view id) const;
 
  private:
   struct Entry {
-    CapabilitySpec spec;
+    CapabilityDefinition definition;
     CapabilityHandler handler;
     CapabilityStarter starter;
   };
@@ -108,18 +108,18 @@ class CapabilityRegistry {
 };
 
 // Everything wrong with the parameters, one line each, empty if they fit. `literal_only`: values that still hold a template are skipped.
-std::vector<std::string> CheckParameters(const CapabilitySpec& spec, const Json& parameters, bool literal_only);
+std::vector<std::string> CheckParameters(const CapabilityDefinition& definition, const Json& parameters, bool literal_only);
 // Parameters that the capability does not know and would ignore (real files have some): one line each, with "did you mean".
 struct UnknownParameter {
   std::string line;
   bool slip = false;  // one or two slips away from a parameter, or that in another spelling (followRedirects): it is meant
 };
-std::vector<UnknownParameter> UnknownParameters(const CapabilitySpec& spec, const Json& parameters);
+std::vector<UnknownParameter> UnknownParameters(const CapabilityDefinition& definition, const Json& parameters);
 // Whether it is the name, or another name, of a parameter.
-bool HasParameter(const CapabilitySpec& spec, std::string_view name);
+bool HasParameter(const CapabilityDefinition& definition, std::string_view name);
 // What the outputs of a call are not though `results` says so: one line each, empty if they fit. Outputs it does not name are let through.
-std::vector<std::string> CheckResults(const CapabilitySpec& spec, const Json& outputs);
+std::vector<std::string> CheckResults(const CapabilityDefinition& definition, const Json& outputs);
 // With aliases renamed and defaults filled in; a null for an optional parameter counts as absent.
-Json WithDefaults(const CapabilitySpec& spec, const Json& parameters);
+Json WithDefaults(const CapabilityDefinition& definition, const Json& parameters);
 
 }  // namespace acl

@@ -212,7 +212,7 @@ StepResult Run(const CapabilityConfig& config, Places& places, const Json& param
 }  // namespace
 
 void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
-  CapabilitySpec exec;
+  CapabilityDefinition exec;
   exec.id = kRunProgram;
   exec.summary = "Run a program on the run's files.";
   exec.docs =

@@ -62,7 +62,7 @@ StepResult ListDir(const Json& parameters, CallContext& context) {
 }  // namespace
 
 void AddFileReaders(CapabilityRegistry& registry) {
-  CapabilitySpec read;
+  CapabilityDefinition read;
   read.id = "io.fs.read_file";
   read.summary = "Read a text file of the run.";
   read.docs = "Gives the whole text. A file that is not text in the encoding is a failure; io.fs.hash_file works on any file.";
@@ -75,7 +75,7 @@ void AddFileReaders(CapabilityRegistry& registry) {
   read.results = {Out("content", "string", "the text"), Out("size", "integer", "its characters"), OutSuccess()};
   registry.Add(std::move(read), ReadFile);
 
-  CapabilitySpec hash;
+  CapabilityDefinition hash;
   hash.id = "io.fs.hash_file";
   hash.summary = "SHA-256 of a file of the run.";
   hash.docs = "Costs nothing whatever the size: the run's manifest holds it.";
@@ -83,7 +83,7 @@ void AddFileReaders(CapabilityRegistry& registry) {
   hash.results = {Out("checksum_sha256", "string", "64 hex digits"), OutSuccess()};
   registry.Add(std::move(hash), HashFile);
 
-  CapabilitySpec exists;
+  CapabilityDefinition exists;
   exists.id = "io.fs.exists";
   exists.summary = "Whether a path exists in the run's files.";
   exists.docs = "Never fails for a path that is not there: that is its answer.";
@@ -93,7 +93,7 @@ void AddFileReaders(CapabilityRegistry& registry) {
   exists.false_success = FalseSuccess::kResult;
   registry.Add(std::move(exists), Exists);
 
-  CapabilitySpec list;
+  CapabilityDefinition list;
   list.id = "io.fs.list_dir";
   list.summary = "List a directory of the run.";
   list.docs = "Sorted by path. Names that start with a dot, and what lies below them, are left out unless include_hidden is true.";

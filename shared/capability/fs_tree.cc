@@ -66,7 +66,7 @@ StepResult Move(const Json& parameters, CallContext& context) {
 }  // namespace
 
 void AddFileMovers(CapabilityRegistry& registry) {
-  CapabilitySpec remove;
+  CapabilityDefinition remove;
   remove.id = "io.fs.delete";
   remove.summary = "Remove a file or directory of the run.";
   remove.docs = "A path that is not there, and a directory with something in it without recursive, are failures; then nothing is removed.";
@@ -77,7 +77,7 @@ void AddFileMovers(CapabilityRegistry& registry) {
   remove.needs_confirmation = true;
   registry.Add(std::move(remove), Delete);
 
-  CapabilitySpec move;
+  CapabilityDefinition move;
   move.id = "io.fs.move";
   move.summary = "Move or rename a file or directory of the run.";
   move.docs = "Files keep their contents and permissions; nothing is copied.";
@@ -88,7 +88,7 @@ void AddFileMovers(CapabilityRegistry& registry) {
   move.undo = UndoKind::kFiles;
   registry.Add(std::move(move), Move);
 
-  CapabilitySpec copy;
+  CapabilityDefinition copy;
   copy.id = "io.fs.copy";
   copy.summary = "Copy a file or directory of the run.";
   copy.docs = "Contents are shared by hash, so copying costs nothing whatever the size.";

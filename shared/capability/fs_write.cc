@@ -55,7 +55,7 @@ StepResult MakeDir(const Json& parameters, CallContext& context) {
 }  // namespace
 
 void AddFileWriters(CapabilityRegistry& registry) {
-  CapabilitySpec write;
+  CapabilityDefinition write;
   write.id = "io.fs.write_file";
   write.summary = "Write a text file of the run.";
   write.docs = "Replaces the file if it is there. Example: `inputs: {path: out/report.md, content: \"# {{title}}\", create_dirs: true}`";
@@ -74,7 +74,7 @@ void AddFileWriters(CapabilityRegistry& registry) {
   write.needs_confirmation = true;
   registry.Add(std::move(write), WriteFile);
 
-  CapabilitySpec bytes;
+  CapabilityDefinition bytes;
   bytes.id = "io.fs.write_bytes";
   bytes.summary = "Write a file of the run from base64.";
   bytes.docs = "For anything that is not text, up to 20 MiB.";
@@ -88,7 +88,7 @@ void AddFileWriters(CapabilityRegistry& registry) {
   bytes.undo = UndoKind::kFiles;
   registry.Add(std::move(bytes), WriteBytes);
 
-  CapabilitySpec make;
+  CapabilityDefinition make;
   make.id = "io.fs.make_dir";
   make.summary = "Make a directory of the run.";
   make.docs = "A directory that is there is fine unless exist_ok is false.";

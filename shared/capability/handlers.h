@@ -105,20 +105,20 @@ std::string OutOfRange(const Json& value) {
   const double number = value.is_number() ? value.get<double>() : kLeast;
   return number >= kLeast && number <= kMost ? "" : "must be " + std::to_string(kLeast) + " to " + std::to_string(kMost);
 }
-inline FieldSpec PathField(std::string name, std::string description) {
-  FieldSpec field{std::move(name), "string", std::move(description), true};
+inline FieldDefinition PathField(std::string name, std::string description) {
+  FieldDefinition field{std::move(name), "string", std::move(description), true};
   return field;
 }
-inline FieldSpec Flag(std::string name, bool otherwise, std::string description) {
-  return FieldSpec{std::move(name), "boolean", std::move(description), false, Json(otherwise)};
+inline FieldDefinition Flag(std::string name, bool otherwise, std::string description) {
+  return FieldDefinition{std::move(name), "boolean", std::move(description), false, Json(otherwise)};
 }
 // A result that is there whenever the call succeeds; one that is there only then and when.
-inline FieldSpec Out(std::string name, std::string type, std::string description) {
-  return FieldSpec{std::move(name), std::move(type), std::move(description), true};
+inline FieldDefinition Out(std::string name, std::string type, std::string description) {
+  return FieldDefinition{std::move(name), std::move(type), std::move(description), true};
 }
-inline FieldSpec OutIf(std::string name, std::string type, std::string description) {
-  return FieldSpec{std::move(name), std::move(type), std::move(description), false};
+inline FieldDefinition OutIf(std::string name, std::string type, std::string description) {
+  return FieldDefinition{std::move(name), std::move(type), std::move(description), false};
 }
-inline FieldSpec OutSuccess() { return Out("success", "boolean", "true"); }
+inline FieldDefinition OutSuccess() { return Out("success", "boolean", "true"); }
 
 }  // namespace acl

@@ -146,11 +146,11 @@ void Send(const HttpConfig& config, HttpClient& client, const std::string& metho
   });
 }
 
-CapabilitySpec Common(std::string id, std::string summary) {
-  CapabilitySpec spec;
-  spec.id = std::move(id);
-  spec.summary = std::move(summary);
-  spec.parameters = {
+CapabilityDefinition Common(std::string id, std::string summary) {
+  CapabilityDefinition definition;
+  definition.id = std::move(id);
+  definition.summary = std::move(summary);
+  definition.parameters = {
       {.name = "url", .type = "string", .description = "http or https, a public host", .required = true, .check_literal = BadUrl},
       {.name = "headers", .type = "object", .description = "name: value", .default_value = Json::object(), .check_literal = BadHeaders},
       {.name = "timeout",
@@ -160,13 +160,14 @@ CapabilitySpec Common(std::string id, std::string summary) {
       StatusField("expect_status", "statuses that are an answer: 200, \"200-299\" or a list; any other fails the attempt. Default: all"),
       StatusField("retry_on", "statuses that fail the attempt and are worth another; Retry-After delays it. Default: see below"),
       {.name = "parse_json", .type = "boolean", .description = "true: the body must be JSON; false: it is not parsed"}};
-  spec.results = {Out("status_code", "integer", "of the answer"), Out("body", "string", "text; bytes that are not UTF-8 become U+FFFD"),
-                  Out("headers", "object", "name: value"), Out("success", "boolean", "status 200 to 299")};
-  spec.results.push_back(OutIf("json", "any", "the body as a value, if it is JSON"));
-  spec.retry_delay = std::chrono::seconds(1);
-  spec.false_success = FalseSuccess::kResult;
-  spec.default_timeout = std::chrono::seconds(30);
-  spec.docs =
+  definition.results = {Out("status_code", "integer", "of the answer"),
+                        Out("body", "string", "text; bytes that are not UTF-8 become U+FFFD"), Out("headers", "object", "name: value"),
+                        Out("success", "boolean", "status 200 to 299")};
+  definition.results.push_back(OutIf("json", "any", "the body as a value, if it is JSON"));
+  definition.retry_delay = std::chrono::seconds(1);
+  definition.false_success = FalseSuccess::kResult;
+  definition.default_timeout = std::chrono::seconds(30);
+  definition.docs =
       "Any status is a result (look at `success`), unless `expect_status` or `retry_on` says otherwise; no answer at all is a failure. A "
       "status that is not expected is tried again if it is in `retry_on`; without `retry_on` if it is 408, 425, 429 or 503, of GET and PUT "
       "also 500, 502 or 504. A Retry-After of the answer (seconds or a date, at most an hour) delays the next attempt. `json` is there if "
@@ -176,40 +177,40 @@ CapabilitySpec Common(std::string id, std::string summary) {
       "what is not ASCII in path and query are percent-encoded. Idempotency-Key, Fencing-Token, Fencing-Scope and "
       "traceparent are sent along. "
       "Addresses that are not public are refused unless the worker allows private networks. At most 4 MiB come back.";
-  return spec;
+  return definition;
 }
 
 }  // namespace
 
 void AddHttp(CapabilityRegistry& registry, const ConfigPtr& config) {
   auto client = std::make_shared<HttpClient>(config->http);
-  auto add = [&](CapabilitySpec spec, const char* method) {
-    registry.AddStarter(std::move(spec), [client, config, method](const Json& parameters, CallContext& context, CapabilityDone done) {
+  auto add = [&](CapabilityDefinition definition, const char* method) {
+    registry.AddStarter(std::move(definition), [client, config, method](const Json& parameters, CallContext& context, CapabilityDone done) {
       Send(config->http, *client, method, parameters, context, std::move(done));
     });
   };
   const char* kept =
       " It goes over a connection that an earlier call has left, if there is one; if the server has closed that one meanwhile, it is sent "
       "again over a new one.";
-  CapabilitySpec get = Common("net.http.get", "Fetch a URL.");
+  CapabilityDefinition get = Common("net.http.get", "Fetch a URL.");
   get.docs += kept;
   get.parameters.push_back(Flag("follow_redirects", true, "at most 5, each checked anew; secrets go to the first host only"));
   get.effect = EffectClass::kRead;
   add(std::move(get), "GET");
 
-  std::vector<FieldSpec> body{{.name = "body", .type = "string", .description = "what to send", .default_value = Json("")},
-                              {.name = "content_type",
-                               .type = "string",
-                               .description = "if headers have no Content-Type",
-                               .default_value = Json("application/json")},
-                              {.name = "sign_with",
-                               .type = "string",
-                               .description = "name of a key of the worker's webhook_keys_file: sent as a Standard Webhook"}};
+  std::vector<FieldDefinition> body{{.name = "body", .type = "string", .description = "what to send", .default_value = Json("")},
+                                    {.name = "content_type",
+                                     .type = "string",
+                                     .description = "if headers have no Content-Type",
+                                     .default_value = Json("application/json")},
+                                    {.name = "sign_with",
+                                     .type = "string",
+                                     .description = "name of a key of the worker's webhook_keys_file: sent as a Standard Webhook"}};
   const char* is_signed =
       " With `sign_with` it carries webhook-id (the step's idempotency key: the same at every try), webhook-timestamp and "
       "webhook-signature "
       "as Standard Webhooks 1.0.0 has them.";
-  CapabilitySpec post = Common("net.http.post", "Send to a URL.");
+  CapabilityDefinition post = Common("net.http.post", "Send to a URL.");
   post.docs += is_signed;
   post.docs +=
       " Redirects are not followed. Each call has a connection of its own. If the connection is lost after sending, the outcome is "
@@ -220,7 +221,7 @@ void AddHttp(CapabilityRegistry& registry, const ConfigPtr& config) {
   post.needs_confirmation = true;
   add(std::move(post), "POST");
 
-  CapabilitySpec put = Common("net.http.put", "Put something at a URL.");
+  CapabilityDefinition put = Common("net.http.put", "Put something at a URL.");
   put.docs += is_signed;
   put.docs += " Redirects are not followed. PUT may be repeated, so a lost answer is just tried again.";
   put.docs += kept;

@@ -101,8 +101,8 @@ StepResult ToResult(HttpAnswer answer, const std::string& method, const Wanted& 
   return Done(std::move(outputs));
 }
 
-FieldSpec StatusField(std::string name, std::string description) {
-  FieldSpec field{.name = std::move(name), .type = "any", .description = std::move(description)};
+FieldDefinition StatusField(std::string name, std::string description) {
+  FieldDefinition field{.name = std::move(name), .type = "any", .description = std::move(description)};
   field.check = [](const Json& value) {
     auto parsed = StatusSet::Parse(value);
     return parsed ? std::string() : parsed.message();

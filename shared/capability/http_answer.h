@@ -22,6 +22,6 @@ struct Wanted {
 Result<Wanted> ReadWanted(const Json& parameters);
 StepResult ToResult(HttpAnswer answer, const std::string& method, const Wanted& wanted);
 // A parameter that is a set of statuses.
-FieldSpec StatusField(std::string name, std::string description);
+FieldDefinition StatusField(std::string name, std::string description);
 
 }  // namespace acl

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "shared/capability/task_format.h"
+#include "shared/capability/dispatch_format.h"
 
 namespace acl {
 
@@ -24,8 +24,8 @@ InboxRead ReadInbox(std::span<const InboxRow> rows, const std::function<bool(con
     auto parsed = ParseJson(row.payload, kStoredJson);
     InboxInput input{row.id, row.kind, parsed ? std::move(*parsed) : Json::object()};
     if (row.kind == kDecision && input.payload.is_object()) input.payload["received_at"] = FormatWallTime(row.created_at);
-    if (row.kind == kTaskResultKind) {
-      if (seen_by_a_person) SettleDamage(input.payload);
+    if (row.kind == kDispatchResultKind) {
+      if (seen_by_a_person) AcknowledgeDamage(input.payload);
       if (read.damage.empty()) read.damage = DamageIn(input.payload);
     }
     if (row.kind == kReleased) {

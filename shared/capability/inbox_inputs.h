@@ -1,5 +1,5 @@
 #pragma once
-// The rows of a subject's inbox as inputs, read the same by everybody who holds a subject: a worker (worker/subject_run.h), and a
+// The rows of a subject's inbox as inputs, read the same by everybody who holds a subject: a worker (worker/leased_subject.h), and a
 // coordinator where none is (coordinator/bookkeeper.h).
 
 #include <functional>

@@ -64,7 +64,7 @@ StepResult GetTime(const Json& parameters, CallContext&) {
 }  // namespace
 
 void AddInfo(CapabilityRegistry& registry, const ConfigPtr& config) {
-  CapabilitySpec os;
+  CapabilityDefinition os;
   os.id = "sys.info.get_os";
   os.summary = "What system the worker runs on.";
   os.docs = "Of the worker that happens to run the step.";
@@ -76,7 +76,7 @@ void AddInfo(CapabilityRegistry& registry, const ConfigPtr& config) {
   os.quick = true;
   registry.Add(std::move(os), GetOs);
 
-  CapabilitySpec env;
+  CapabilityDefinition env;
   env.id = "sys.info.get_env_var";
   env.summary = "An environment variable of the worker.";
   env.docs = "Only those in the worker's list of readable ones; anything else counts as not found.";
@@ -88,7 +88,7 @@ void AddInfo(CapabilityRegistry& registry, const ConfigPtr& config) {
   env.false_success = FalseSuccess::kResult;
   registry.Add(std::move(env), [config](const Json& parameters, CallContext&) { return GetEnvVar(*config, parameters); });
 
-  CapabilitySpec time;
+  CapabilityDefinition time;
   time.id = "sys.info.get_time";
   time.summary = "The time.";
   time.docs =

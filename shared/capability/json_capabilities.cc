@@ -94,12 +94,14 @@ StepResult Get(const Json& parameters, CallContext&) {
   return DoneWith({{"value", PythonText(*at)}, {"success", true}}, *at);
 }
 
-FieldSpec JsonText(std::string name) { return {.name = std::move(name), .type = "string", .description = "JSON text", .required = true}; }
+FieldDefinition JsonText(std::string name) {
+  return {.name = std::move(name), .type = "string", .description = "JSON text", .required = true};
+}
 
 }  // namespace
 
 void AddJson(CapabilityRegistry& registry) {
-  CapabilitySpec parse;
+  CapabilityDefinition parse;
   parse.id = "data.json.parse";
   parse.summary = "Check JSON text and write it in one form.";
   parse.docs =
@@ -111,7 +113,7 @@ void AddJson(CapabilityRegistry& registry) {
   parse.quick = true;
   registry.Add(std::move(parse), Parse);
 
-  CapabilitySpec stringify;
+  CapabilityDefinition stringify;
   stringify.id = "data.json.stringify";
   stringify.summary = "Write JSON for people or programs.";
   stringify.docs = "Key order is kept, non-ASCII stays as it is. pretty: indented by two spaces.";
@@ -122,7 +124,7 @@ void AddJson(CapabilityRegistry& registry) {
   stringify.quick = true;
   registry.Add(std::move(stringify), Stringify);
 
-  CapabilitySpec get;
+  CapabilityDefinition get;
   get.id = "data.json.get";
   get.summary = "Take one value out of JSON text.";
   get.docs =

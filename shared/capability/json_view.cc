@@ -4,7 +4,7 @@ namespace acl {
 
 namespace {
 
-Json FieldsToJson(const std::vector<FieldSpec>& fields, bool with_required) {
+Json FieldsToJson(const std::vector<FieldDefinition>& fields, bool with_required) {
   Json out = Json::array();
   for (const auto& field : fields) {
     Json row{{"name", field.name}, {"type", field.type}, {"description", field.description}};
@@ -19,21 +19,21 @@ Json FieldsToJson(const std::vector<FieldSpec>& fields, bool with_required) {
 
 }  // namespace
 
-Json CapabilityToJson(const CapabilitySpec& spec) {
+Json CapabilityToJson(const CapabilityDefinition& definition) {
   Json out;
-  out["id"] = spec.id;
-  out["version"] = spec.version;
-  out["summary"] = spec.summary;
-  out["docs"] = spec.docs;
-  out["effect"] = std::string(EffectName(spec.effect));
-  out["risk"] = std::string(RiskName(spec.risk));
-  out["needs_confirmation"] = spec.needs_confirmation;
-  out["honours_key"] = spec.honours_key;
-  out["false_success"] = spec.false_success == FalseSuccess::kResult ? "result" : "failure";
-  out["undo"] = spec.undo == UndoKind::kFiles ? "files" : "none";
-  out["timeout_seconds"] = spec.default_timeout.count();
-  out["parameters"] = FieldsToJson(spec.parameters, true);
-  out["results"] = FieldsToJson(spec.results, false);
+  out["id"] = definition.id;
+  out["version"] = definition.version;
+  out["summary"] = definition.summary;
+  out["docs"] = definition.docs;
+  out["effect"] = std::string(EffectName(definition.effect));
+  out["risk"] = std::string(RiskName(definition.risk));
+  out["needs_confirmation"] = definition.needs_confirmation;
+  out["honours_key"] = definition.honours_key;
+  out["false_success"] = definition.false_success == FalseSuccess::kResult ? "result" : "failure";
+  out["undo"] = definition.undo == UndoKind::kFiles ? "files" : "none";
+  out["timeout_seconds"] = definition.default_timeout.count();
+  out["parameters"] = FieldsToJson(definition.parameters, true);
+  out["results"] = FieldsToJson(definition.results, false);
   return out;
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr int kLlmRounds = 10;  // without any coordinator being reached
 
 // What came of one request: the step's result, or nothing yet.
-struct LlmTold {
+struct LlmReply {
   std::optional<StepResult> result;
   std::string why;       // nothing yet: what was said last
   bool reached = false;  // some coordinator has the question
@@ -42,7 +42,7 @@ class LlmDoor {
     const std::string text = DumpJson(body);
     bool reached = false;
     for (int round = 0;; ++round) {
-      LlmTold told = Read(door_->Send(std::size_t(round), "POST", "/v1/ask", text, context));
+      LlmReply told = Read(door_->Send(std::size_t(round), "POST", "/v1/ask", text, context));
       if (told.result) return std::move(*told.result);
       reached |= told.reached;
       if (!reached && round + 1 >= kLlmRounds) return Failed(fmt::format("no coordinator of aegis_urls was reached: {}", told.why), true);
@@ -53,7 +53,7 @@ class LlmDoor {
  private:
   explicit LlmDoor(std::shared_ptr<CoordinatorDoor> door) : door_(std::move(door)) {}
 
-  static LlmTold Read(const HttpAnswer& answer) {
+  static LlmReply Read(const HttpAnswer& answer) {
     using End = HttpAnswer::End;
     if (answer.end == End::kStopped) return {Ended(StepResult::Outcome::kCancelled, "stopped while asking a language model"), "", true};
     if (answer.end == End::kTooLarge) return {Failed("the coordinator's answer is larger than is taken"), "", true};
@@ -64,7 +64,7 @@ class LlmDoor {
       return {std::nullopt, fmt::format("HTTP {}, and not as a coordinator answers: see aegis_urls", answer.status), false};
     if (answer.status == 200 && !(parsed->contains("exchange") && (*parsed)["exchange"].is_object()))
       return {std::nullopt, "HTTP 200, and not as a coordinator answers: see aegis_urls", false};
-    return answer.status == 200 ? LlmTold{Answered(*parsed), "", true} : Refused(answer.status, *parsed);
+    return answer.status == 200 ? LlmReply{Answered(*parsed), "", true} : Refused(answer.status, *parsed);
   }
 
   static StepResult Answered(const Json& told) {
@@ -85,7 +85,7 @@ class LlmDoor {
   }
 
   // By the words of the API (docs/reference/api.md). What is not known is never asked again blindly.
-  static LlmTold Refused(int status, const Json& problem) {
+  static LlmReply Refused(int status, const Json& problem) {
     const std::string code = StringOf(problem, "code");
     const std::string detail = StringOf(problem, problem.contains("detail") ? "detail" : "title");
     const std::string why = fmt::format("{}: {}", code.empty() ? std::to_string(status) : code, detail);
@@ -98,11 +98,11 @@ class LlmDoor {
   const std::shared_ptr<CoordinatorDoor> door_;
 };
 
-CapabilitySpec LlmSpec() {
-  CapabilitySpec spec;
-  spec.id = "llm.ask";
-  spec.summary = "Ask a language model, on record.";
-  spec.docs =
+CapabilityDefinition LlmDefinition() {
+  CapabilityDefinition definition;
+  definition.id = "llm.ask";
+  definition.summary = "Ask a language model, on record.";
+  definition.docs =
       "A coordinator asks (docs/guides/aegis.md): it compiles the bundle, puts it on record, asks the model, scans the answer, puts that "
       "on "
       "record, and only then answers. The exchanges of a run are a session of its own. The step's idempotency key goes along: a further "
@@ -110,35 +110,35 @@ CapabilitySpec LlmSpec() {
       "An "
       "answer that is withheld fails the step. A call of which nobody knows what became of it is an unknown outcome. The worker needs "
       "`aegis_urls`.";
-  spec.parameters = {{.name = "question", .type = "string", .description = "at most 64 KiB", .required = true, .aliases = {"prompt"}},
-                     {.name = "intent", .type = "string", .description = "what the question is for, in a line for the model"},
-                     Flag("deep_history", false, "old history may be shown to the model, and is said"),
-                     Flag("new_session", false, "not the one of the run's earlier questions")};
-  spec.results = {Out("text", "string", "what the model said, sanitised"),
-                  Out("exchange_id", "string", "for airun ask show"),
-                  Out("session_id", "string", "of the run's exchanges"),
-                  Out("model", "string", "that was asked"),
-                  Out("findings", "array", "what the validator marked: severity, class, place"),
-                  OutSuccess()};
-  spec.effect = EffectClass::kIdempotent;
-  spec.honours_key = true;
-  spec.risk = RiskLevel::kMedium;
-  spec.default_timeout = std::chrono::seconds(600);
-  spec.retry_delay = std::chrono::seconds(2);
-  return spec;
+  definition.parameters = {{.name = "question", .type = "string", .description = "at most 64 KiB", .required = true, .aliases = {"prompt"}},
+                           {.name = "intent", .type = "string", .description = "what the question is for, in a line for the model"},
+                           Flag("deep_history", false, "old history may be shown to the model, and is said"),
+                           Flag("new_session", false, "not the one of the run's earlier questions")};
+  definition.results = {Out("text", "string", "what the model said, sanitised"),
+                        Out("exchange_id", "string", "for airun ask show"),
+                        Out("session_id", "string", "of the run's exchanges"),
+                        Out("model", "string", "that was asked"),
+                        Out("findings", "array", "what the validator marked: severity, class, place"),
+                        OutSuccess()};
+  definition.effect = EffectClass::kIdempotent;
+  definition.honours_key = true;
+  definition.risk = RiskLevel::kMedium;
+  definition.default_timeout = std::chrono::seconds(600);
+  definition.retry_delay = std::chrono::seconds(2);
+  return definition;
 }
 
 }  // namespace
 
 void AddLlm(CapabilityRegistry& registry, const ConfigPtr& config) {
   if (config->ask.urls.empty()) {
-    registry.Add(LlmSpec(), [](const Json&, CallContext&) {
+    registry.Add(LlmDefinition(), [](const Json&, CallContext&) {
       return Failed("this worker knows no coordinator that asks language models: set aegis_urls (docs/guides/aegis.md)");
     });
     return;
   }
   auto door = LlmDoor::Make(config->ask);
-  registry.Add(LlmSpec(), [door = std::move(door)](const Json& parameters, CallContext& context) {
+  registry.Add(LlmDefinition(), [door = std::move(door)](const Json& parameters, CallContext& context) {
     return door ? (*door)->Ask(parameters, context) : Failed(door.message());
   });
 }

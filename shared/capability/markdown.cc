@@ -13,27 +13,29 @@ std::string Cell(std::string text) {
   return text;
 }
 
-std::string ParameterRow(const FieldSpec& field) {
+std::string ParameterRow(const FieldDefinition& field) {
   std::string names = "`" + field.name + "`" + (field.aliases.empty() ? "" : fmt::format(" (also `{}`)", fmt::join(field.aliases, ", ")));
   std::string otherwise = field.required ? "required" : field.default_value ? "`" + field.default_value->dump() + "`" : "none";
   std::string text = field.description + (field.allowed.empty() ? "" : fmt::format(": one of {}", fmt::join(field.allowed, ", ")));
   return fmt::format("| {} | {} | {} | {} |\n", names, field.type, Cell(otherwise), Cell(text));
 }
 
-std::string Section(const CapabilitySpec& spec) {
-  std::string out = fmt::format("## {}\n\n{}\n\n{}\n\n", spec.id, spec.summary, spec.docs);
-  out += fmt::format("Effect {}, risk {}{}, timeout {} s; undo: {}; `success: false` is a {}.\n\n", EffectName(spec.effect),
-                     RiskName(spec.risk), spec.needs_confirmation ? ", needs confirmation when called by itself" : "",
-                     spec.default_timeout.count(), spec.undo == UndoKind::kFiles ? "the old files come back" : "none of its own",
-                     spec.false_success == FalseSuccess::kResult ? "result" : "failed attempt");
-  if (!spec.parameters.empty()) {
+std::string Section(const CapabilityDefinition& definition) {
+  std::string out = fmt::format("## {}\n\n{}\n\n{}\n\n", definition.id, definition.summary, definition.docs);
+  out +=
+      fmt::format("Effect {}, risk {}{}, timeout {} s; undo: {}; `success: false` is a {}.\n\n", EffectName(definition.effect),
+                  RiskName(definition.risk), definition.needs_confirmation ? ", needs confirmation when called by itself" : "",
+                  definition.default_timeout.count(), definition.undo == UndoKind::kFiles ? "the old files come back" : "none of its own",
+                  definition.false_success == FalseSuccess::kResult ? "result" : "failed attempt");
+  if (!definition.parameters.empty()) {
     out += "| parameter | type | default | |\n|---|---|---|---|\n";
-    for (const auto& field : spec.parameters) out += ParameterRow(field);
+    for (const auto& field : definition.parameters) out += ParameterRow(field);
     out += '\n';
   }
-  if (!spec.results.empty()) {
+  if (!definition.results.empty()) {
     out += "| output | type | |\n|---|---|---|\n";
-    for (const auto& field : spec.results) out += fmt::format("| `{}` | {} | {} |\n", field.name, field.type, Cell(field.description));
+    for (const auto& field : definition.results)
+      out += fmt::format("| `{}` | {} | {} |\n", field.name, field.type, Cell(field.description));
     out += '\n';
   }
   return out;
@@ -64,17 +66,17 @@ std::string CapabilityMarkdown(const CapabilityRegistry& registry) {
       "Effects: `pure` and `read` are run again after a crash; `idempotent` too, with the same key; `non_idempotent` is never blindly "
       "repeated.\n\n"
       "| id | effect | risk | |\n|---|---|---|---|\n";
-  for (const auto* spec : registry.All()) {
+  for (const auto* definition : registry.All()) {
     std::string anchor;
-    for (char c : spec->id) {
+    for (char c : definition->id) {
       if (c != '.') anchor += c;
     }
-    out += fmt::format("| [{}](#{}) | {} | {} | {} |\n", spec->id, anchor, EffectName(spec->effect), RiskName(spec->risk),
-                       Cell(spec->summary));
+    out += fmt::format("| [{}](#{}) | {} | {} | {} |\n", definition->id, anchor, EffectName(definition->effect), RiskName(definition->risk),
+                       Cell(definition->summary));
   }
   out += '\n';
   out += EndingsSection();
-  for (const auto* spec : registry.All()) out += Section(*spec);
+  for (const auto* definition : registry.All()) out += Section(*definition);
   while (out.size() > 1 && out[out.size() - 2] == '\n') out.pop_back();
   return out;
 }

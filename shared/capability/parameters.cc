@@ -64,7 +64,7 @@ struct Given {
   std::string conflict;  // a second name with another value
 };
 
-Given FindGiven(const FieldSpec& field, const Json& parameters) {
+Given FindGiven(const FieldDefinition& field, const Json& parameters) {
   Given given;
   auto look = [&](const std::string& name) {
     auto it = parameters.find(name);
@@ -85,74 +85,74 @@ constexpr std::size_t kShortName = 6;  // two slips make another word of it
 
 }  // namespace
 
-bool HasParameter(const CapabilitySpec& spec, std::string_view name) {
-  return std::any_of(spec.parameters.begin(), spec.parameters.end(), [&](const FieldSpec& field) {
+bool HasParameter(const CapabilityDefinition& definition, std::string_view name) {
+  return std::any_of(definition.parameters.begin(), definition.parameters.end(), [&](const FieldDefinition& field) {
     return field.name == name || std::find(field.aliases.begin(), field.aliases.end(), name) != field.aliases.end();
   });
 }
 
-std::vector<std::string> CheckParameters(const CapabilitySpec& spec, const Json& parameters, bool literal_only) {
+std::vector<std::string> CheckParameters(const CapabilityDefinition& definition, const Json& parameters, bool literal_only) {
   std::vector<std::string> wrong;
-  if (!parameters.is_object()) return {fmt::format("{}: inputs must be a map, not {}", spec.id, Described(parameters))};
-  for (const auto& field : spec.parameters) {
+  if (!parameters.is_object()) return {fmt::format("{}: inputs must be a map, not {}", definition.id, Described(parameters))};
+  for (const auto& field : definition.parameters) {
     Given given = FindGiven(field, parameters);
     if (!given.value) {
       if (field.required) {
-        wrong.push_back(fmt::format("{}: missing parameter '{}' ({}): {}", spec.id, field.name, field.type, field.description));
+        wrong.push_back(fmt::format("{}: missing parameter '{}' ({}): {}", definition.id, field.name, field.type, field.description));
       }
       continue;
     }
     if (!given.conflict.empty()) {
-      wrong.push_back(fmt::format("{}: '{}' and '{}' are names of one parameter and have different values; keep one", spec.id, given.name,
-                                  given.conflict));
+      wrong.push_back(fmt::format("{}: '{}' and '{}' are names of one parameter and have different values; keep one", definition.id,
+                                  given.name, given.conflict));
       continue;
     }
     if (literal_only && HoldsTemplate(*given.value)) continue;
     if (!HasType(*given.value, field.type)) {
       wrong.push_back(
-          fmt::format("{}: parameter '{}' must be {}, not {}", spec.id, given.name, Wanted(field.type), Described(*given.value)));
+          fmt::format("{}: parameter '{}' must be {}, not {}", definition.id, given.name, Wanted(field.type), Described(*given.value)));
       continue;
     }
     std::string bad = field.check ? field.check(*given.value) : "";
     if (bad.empty() && literal_only && field.check_literal) bad = field.check_literal(*given.value);
-    if (!bad.empty()) wrong.push_back(fmt::format("{}: parameter '{}' {}", spec.id, given.name, bad));
+    if (!bad.empty()) wrong.push_back(fmt::format("{}: parameter '{}' {}", definition.id, given.name, bad));
     if (!field.allowed.empty() && given.value->is_string()) {
       const auto& text = given.value->get_ref<const std::string&>();
       if (std::find(field.allowed.begin(), field.allowed.end(), text) == field.allowed.end()) {
-        wrong.push_back(fmt::format("{}: parameter '{}' must be one of {}, not \"{}\"", spec.id, given.name, fmt::join(field.allowed, ", "),
-                                    text.substr(0, 100)));
+        wrong.push_back(fmt::format("{}: parameter '{}' must be one of {}, not \"{}\"", definition.id, given.name,
+                                    fmt::join(field.allowed, ", "), text.substr(0, 100)));
       }
     }
   }
   return wrong;
 }
 
-std::vector<UnknownParameter> UnknownParameters(const CapabilitySpec& spec, const Json& parameters) {
+std::vector<UnknownParameter> UnknownParameters(const CapabilityDefinition& definition, const Json& parameters) {
   std::vector<UnknownParameter> unknown;
   if (!parameters.is_object()) return unknown;
   std::vector<std::string_view> known;
-  for (const auto& field : spec.parameters) {
+  for (const auto& field : definition.parameters) {
     known.push_back(field.name);
     for (const auto& alias : field.aliases) known.push_back(alias);
   }
   for (const auto& [name, value] : parameters.items()) {
-    if (HasParameter(spec, name)) continue;
+    if (HasParameter(definition, name)) continue;
     const std::string said = InSnakeCase(name);
     const std::string near = NearestSpelling(said, known);
     const bool slip = !near.empty() && EditDistance(said, near) <= (said.size() < kShortName ? 1 : 2);
     if (slip) {
-      unknown.push_back({fmt::format("{}: unknown parameter '{}'; did you mean '{}'?", spec.id, name, near), true});
+      unknown.push_back({fmt::format("{}: unknown parameter '{}'; did you mean '{}'?", definition.id, name, near), true});
     } else {
-      unknown.push_back({fmt::format("{}: unknown parameter '{}' is ignored{}", spec.id, name,
+      unknown.push_back({fmt::format("{}: unknown parameter '{}' is ignored{}", definition.id, name,
                                      near.empty() ? "" : fmt::format("; did you mean '{}'?", near))});
     }
   }
   return unknown;
 }
 
-std::vector<std::string> CheckResults(const CapabilitySpec& spec, const Json& outputs) {
+std::vector<std::string> CheckResults(const CapabilityDefinition& definition, const Json& outputs) {
   std::vector<std::string> wrong;
-  for (const auto& field : spec.results) {
+  for (const auto& field : definition.results) {
     auto it = outputs.find(field.name);
     if (it == outputs.end()) {
       if (field.required) wrong.push_back(fmt::format("output '{}' ({}) is missing", field.name, field.type));
@@ -163,10 +163,10 @@ std::vector<std::string> CheckResults(const CapabilitySpec& spec, const Json& ou
   return wrong;
 }
 
-Json WithDefaults(const CapabilitySpec& spec, const Json& parameters) {
+Json WithDefaults(const CapabilityDefinition& definition, const Json& parameters) {
   if (!parameters.is_object()) return Json::object();
-  Json out = ObjectFor(spec.parameters.size() + parameters.size());
-  for (const auto& field : spec.parameters) {
+  Json out = ObjectFor(definition.parameters.size() + parameters.size());
+  for (const auto& field : definition.parameters) {
     Given given = FindGiven(field, parameters);
     if (given.value) {
       // A whole number written as 6.0 is the integer 6 from here on.
@@ -177,7 +177,7 @@ Json WithDefaults(const CapabilitySpec& spec, const Json& parameters) {
     }
   }
   for (const auto& [name, value] : parameters.items()) {
-    if (!HasParameter(spec, name)) AddMember(out, name, value);
+    if (!HasParameter(definition, name)) AddMember(out, name, value);
   }
   return out;
 }

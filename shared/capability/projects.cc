@@ -14,7 +14,7 @@ constexpr int kProjectRounds = 10;  // without any coordinator being reached
 // One of them: what it is called here and in the API, and the members that go along.
 struct ProjectCall {
   const char *id, *operation, *summary, *docs;
-  std::vector<FieldSpec> parameters;
+  std::vector<FieldDefinition> parameters;
   EffectClass effect = EffectClass::kIdempotent;
 };
 
@@ -28,7 +28,7 @@ std::string PathPart(const std::string& text) {
   return part;
 }
 
-FieldSpec TextField(const char* name, const char* description, bool required = false) {
+FieldDefinition TextField(const char* name, const char* description, bool required = false) {
   return {.name = name, .type = "string", .description = description, .required = required};
 }
 
@@ -115,23 +115,23 @@ std::vector<ProjectCall> ProjectCalls() {
            {TextField("task_id", "the task, as in t1", true), TextField("blocker", "what is in the way", true)}}};
 }
 
-CapabilitySpec SpecOf(const ProjectCall& what) {
-  CapabilitySpec spec;
-  spec.id = what.id;
-  spec.summary = what.summary;
-  spec.docs = fmt::format(
+CapabilityDefinition DefinitionOf(const ProjectCall& what) {
+  CapabilityDefinition definition;
+  definition.id = what.id;
+  definition.summary = what.summary;
+  definition.docs = fmt::format(
       "{} Of the project that the run or agent belongs to, unless another is named. A coordinator is asked: the worker needs `aegis_urls`.",
       what.docs);
-  spec.parameters = what.parameters;
-  spec.parameters.push_back(TextField("project", "its id or name; that of the run or agent unless given"));
-  spec.results = {OutIf("event_seq", "integer", "the project's last event"), OutSuccess()};
-  spec.open_results = true;
-  spec.effect = what.effect;
-  spec.honours_key = what.effect == EffectClass::kIdempotent;
-  spec.risk = RiskLevel::kLow;
-  spec.default_timeout = std::chrono::seconds(60);
-  spec.retry_delay = std::chrono::seconds(1);
-  return spec;
+  definition.parameters = what.parameters;
+  definition.parameters.push_back(TextField("project", "its id or name; that of the run or agent unless given"));
+  definition.results = {OutIf("event_seq", "integer", "the project's last event"), OutSuccess()};
+  definition.open_results = true;
+  definition.effect = what.effect;
+  definition.honours_key = what.effect == EffectClass::kIdempotent;
+  definition.risk = RiskLevel::kLow;
+  definition.default_timeout = std::chrono::seconds(60);
+  definition.retry_delay = std::chrono::seconds(1);
+  return definition;
 }
 
 }  // namespace
@@ -141,7 +141,7 @@ void AddProjects(CapabilityRegistry& registry, const ConfigPtr& config) {
                                                    Code::kInvalid, "this worker knows no coordinator that keeps projects: set aegis_urls")
                                              : CoordinatorDoor::Make(config->ask);
   for (const ProjectCall& what : ProjectCalls()) {
-    registry.Add(SpecOf(what), [what, made](const Json& parameters, CallContext& context) {
+    registry.Add(DefinitionOf(what), [what, made](const Json& parameters, CallContext& context) {
       return made ? ProjectDoor(*made).Do(what, parameters, context) : Failed(made.message());
     });
   }

@@ -30,19 +30,23 @@ std::optional<RiskLevel> ParseRisk(std::string_view name) {
 }
 
 void CapabilityRegistry::Put(Entry entry) {
-  ACL_CHECK(!entry.spec.id.empty(), "a capability needs an id");
-  std::string id = entry.spec.id;
+  ACL_CHECK(!entry.definition.id.empty(), "a capability needs an id");
+  std::string id = entry.definition.id;
   bool added = entries_.emplace(id, std::move(entry)).second;
   ACL_CHECK(added, "a capability id is registered once");
 }
 
-void CapabilityRegistry::Add(CapabilitySpec spec, CapabilityHandler handler) { Put({std::move(spec), std::move(handler), nullptr}); }
+void CapabilityRegistry::Add(CapabilityDefinition definition, CapabilityHandler handler) {
+  Put({std::move(definition), std::move(handler), nullptr});
+}
 
-void CapabilityRegistry::AddStarter(CapabilitySpec spec, CapabilityStarter starter) { Put({std::move(spec), nullptr, std::move(starter)}); }
+void CapabilityRegistry::AddStarter(CapabilityDefinition definition, CapabilityStarter starter) {
+  Put({std::move(definition), nullptr, std::move(starter)});
+}
 
-const CapabilitySpec* CapabilityRegistry::Find(std::string_view id) const {
+const CapabilityDefinition* CapabilityRegistry::Find(std::string_view id) const {
   auto it = entries_.find(id);
-  return it == entries_.end() ? nullptr : &it->second.spec;
+  return it == entries_.end() ? nullptr : &it->second.definition;
 }
 
 const CapabilityHandler* CapabilityRegistry::Handler(std::string_view id) const {
@@ -55,9 +59,9 @@ const CapabilityStarter* CapabilityRegistry::Starter(std::string_view id) const 
   return it == entries_.end() || !it->second.starter ? nullptr : &it->second.starter;
 }
 
-std::vector<const CapabilitySpec*> CapabilityRegistry::All() const {
-  std::vector<const CapabilitySpec*> all;
-  for (const auto& [id, entry] : entries_) all.push_back(&entry.spec);
+std::vector<const CapabilityDefinition*> CapabilityRegistry::All() const {
+  std::vector<const CapabilityDefinition*> all;
+  for (const auto& [id, entry] : entries_) all.push_back(&entry.definition);
   return all;
 }
 

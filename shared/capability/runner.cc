@@ -31,32 +31,32 @@ constexpr std::size_t kLittleBytes = 16u << 10;  // of inputs or outputs that a 
 constexpr std::chrono::hours kNoTimeout{24 * 7};
 
 // The outputs must be what the registry says, and survive the journal: UTF-8, no NUL, not too deep, not too large.
-void CheckOutputs(const CapabilitySpec& spec, std::size_t max_bytes, StepResult& result) {
+void CheckOutputs(const CapabilityDefinition& definition, std::size_t max_bytes, StepResult& result) {
   if (!result.outputs.is_object()) {
-    result = Failed(fmt::format("{}: its outputs are not a map; this is a bug of the capability", spec.id));
+    result = Failed(fmt::format("{}: its outputs are not a map; this is a bug of the capability", definition.id));
     return;
   }
-  if (auto wrong = CheckResults(spec, result.outputs); !wrong.empty()) {
-    result = Failed(fmt::format("{}: {}; this is a bug of the capability", spec.id, fmt::join(wrong, "; ")));
+  if (auto wrong = CheckResults(definition, result.outputs); !wrong.empty()) {
+    result = Failed(fmt::format("{}: {}; this is a bug of the capability", definition.id, fmt::join(wrong, "; ")));
     return;
   }
   if (auto storable = CheckStorable(result.outputs); !storable) {
-    result = Failed(fmt::format("{}: the outputs cannot be stored: {}", spec.id, storable.message()));
+    result = Failed(fmt::format("{}: the outputs cannot be stored: {}", definition.id, storable.message()));
     return;
   }
   if (std::size_t size = DumpedBytes(result.outputs); size > max_bytes) {
-    result = Failed(
-        fmt::format("{}: the outputs have {} bytes, {} are allowed; write large results to a file of the run", spec.id, size, max_bytes));
+    result = Failed(fmt::format("{}: the outputs have {} bytes, {} are allowed; write large results to a file of the run", definition.id,
+                                size, max_bytes));
   }
 }
 
 // `success: false` of a capability for which that is no result (docs/reference/other-runtimes.md#k22).
-void CheckSuccess(const CapabilitySpec& spec, StepResult& result) {
+void CheckSuccess(const CapabilityDefinition& definition, StepResult& result) {
   auto success = result.outputs.find("success");
-  if (spec.false_success == FalseSuccess::kResult || success == result.outputs.end() || *success != Json(false)) return;
+  if (definition.false_success == FalseSuccess::kResult || success == result.outputs.end() || *success != Json(false)) return;
   auto message = result.outputs.find("error_message");
   std::string why = message != result.outputs.end() && message->is_string() ? message->get<std::string>() : "it reported success: false";
-  result = Failed(fmt::format("{}: {}", spec.id, why));
+  result = Failed(fmt::format("{}: {}", definition.id, why));
 }
 
 // The attempt's folder, and those of its token and run if nothing else is in them.
@@ -92,26 +92,26 @@ bool LittleIsLeft(const Workspace& workspace, const StepResult& result) {
 
 // Of a call that was begun. What it did outside is nobody's to say; what may be repeated is worth another attempt, when others have given
 // memory back.
-StepResult OutOfMemory(const CapabilitySpec& spec) {
-  std::string error = fmt::format("{}: {}", spec.id, kOutOfMemory);
-  if (spec.effect == EffectClass::kNonIdempotent) return Ended(Outcome::kUnknown, std::move(error));
+StepResult OutOfMemory(const CapabilityDefinition& definition) {
+  std::string error = fmt::format("{}: {}", definition.id, kOutOfMemory);
+  if (definition.effect == EffectClass::kNonIdempotent) return Ended(Outcome::kUnknown, std::move(error));
   return Failed(std::move(error), true);
 }
 
-StepResult Guarded(const CapabilitySpec& spec, const CapabilityHandler& handler, const Json& parameters, CallContext& context) {
+StepResult Guarded(const CapabilityDefinition& definition, const CapabilityHandler& handler, const Json& parameters, CallContext& context) {
   std::string what;
   try {
     StepResult result;
-    if (!WithinMemory([&] { result = handler(parameters, context); })) return OutOfMemory(spec);
+    if (!WithinMemory([&] { result = handler(parameters, context); })) return OutOfMemory(definition);
     return result;
   } catch (const std::exception& error) {
     what = error.what();
   } catch (...) {
     what = "an unknown exception";
   }
-  std::string error = fmt::format("{}: it threw {}; this is a bug of the capability", spec.id, what);
+  std::string error = fmt::format("{}: it threw {}; this is a bug of the capability", definition.id, what);
   // Whether the outside was reached is anybody's guess then.
-  if (spec.effect == EffectClass::kNonIdempotent) return Ended(Outcome::kUnknown, error);
+  if (definition.effect == EffectClass::kNonIdempotent) return Ended(Outcome::kUnknown, error);
   return Failed(error);
 }
 
@@ -135,8 +135,8 @@ CapabilityRunner::CapabilityRunner(const CapabilityRegistry& registry, ContentSt
       folder_(std::move(folder)),
       contents_(contents, folder_->path() + "/contents", options.max_kept_bytes) {
   if (options.metrics != nullptr) {
-    for (const CapabilitySpec* spec : registry_.All()) {
-      step_seconds_[spec->id] = options.metrics->histogram(names::kStepTime, {{"capability", spec->id}});
+    for (const CapabilityDefinition* definition : registry_.All()) {
+      step_seconds_[definition->id] = options.metrics->histogram(names::kStepTime, {{"capability", definition->id}});
     }
   }
 }
@@ -148,7 +148,7 @@ struct CapabilityRunner::Attempt {
   Attempt& operator=(const Attempt&) = delete;
 
   const steady_clock::time_point begin = steady_clock::now();
-  const CapabilitySpec* spec = nullptr;
+  const CapabilityDefinition* definition = nullptr;
   std::string capability;
   Json parameters;
   std::unique_ptr<Workspace> workspace;
@@ -198,7 +198,7 @@ void CapabilityRunner::RunMany(std::vector<Job> jobs) {
     if (!stopping_) {
       const std::uint64_t number = Begin(quick);
       lock.unlock();
-      CarryOutAll(quick, number);
+      RunAll(quick, number);
       quick.clear();
     }
   }
@@ -209,11 +209,11 @@ void CapabilityRunner::RunMany(std::vector<Job> jobs) {
 CapabilityRunner::Pace CapabilityRunner::PaceOf(const StepCall& call) const {
   const auto name = call.step.call.is_object() ? call.step.call.find(kCallCapability) : call.step.call.end();
   if (name == call.step.call.end() || !name->is_string()) return Pace::kSlow;
-  const CapabilitySpec* spec = registry_.Find(name->get_ref<const std::string&>());
-  if (spec == nullptr) return Pace::kSlow;
-  if (registry_.Starter(spec->id) != nullptr) return Pace::kBegun;
+  const CapabilityDefinition* definition = registry_.Find(name->get_ref<const std::string&>());
+  if (definition == nullptr) return Pace::kSlow;
+  if (registry_.Starter(definition->id) != nullptr) return Pace::kBegun;
   std::size_t left = kLittleBytes;  // whatever it does, it does with these
-  return spec->quick && IsWithin(call.step.call, left) ? Pace::kQuick : Pace::kSlow;
+  return definition->quick && IsWithin(call.step.call, left) ? Pace::kQuick : Pace::kSlow;
 }
 
 std::uint64_t CapabilityRunner::Begin(const Work& work) {
@@ -226,12 +226,12 @@ std::uint64_t CapabilityRunner::Begin(const Work& work) {
 }
 
 // What is done here comes back together: the worker commits it together.
-void CapabilityRunner::CarryOutAll(Work& work, std::uint64_t number) {
+void CapabilityRunner::RunAll(Work& work, std::uint64_t number) {
   std::vector<std::optional<StepResult>> results;
   UntilThereIsMemory([&] { results.reserve(work.size()); });
   for (std::size_t i = 0; i < work.size(); ++i) {
     std::optional<StepResult> result;
-    if (!WithinMemory([&] { result = CarryOut(work[i], number + i); }))  // before it was begun: what is begun has its own answer
+    if (!WithinMemory([&] { result = RunOne(work[i], number + i); }))  // before it was begun: what is begun has its own answer
       UntilThereIsMemory([&] { result = Failed(std::string(kOutOfMemory), true); });
     results.push_back(std::move(result));
   }
@@ -275,7 +275,7 @@ void CapabilityRunner::RunWork() {
     const std::uint64_t number = Begin(work);
     lock.unlock();
     for (const Job& job : work) job.stop.Begin(steady_clock::now());
-    CarryOutAll(work, number);
+    RunAll(work, number);
     work.clear();
     lock.lock();
   }
@@ -300,11 +300,11 @@ void CapabilityRunner::End(std::uint64_t number, const Done& done, StepResult re
   if (stopping_ && running_.empty()) wake_.notify_all();
 }
 
-std::optional<StepResult> CapabilityRunner::CarryOut(Job& job, std::uint64_t number) {
+std::optional<StepResult> CapabilityRunner::RunOne(Job& job, std::uint64_t number) {
   auto attempt = std::make_shared<Attempt>();
   if (auto cannot = Prepare(*attempt, std::move(job.call), job.stop)) return Finish(*attempt, std::move(*cannot));
   if (const CapabilityHandler* handler = registry_.Handler(attempt->capability))
-    return Finish(*attempt, Guarded(*attempt->spec, *handler, attempt->parameters, *attempt->context));
+    return Finish(*attempt, Guarded(*attempt->definition, *handler, attempt->parameters, *attempt->context));
   // What is left to do when it has ended is done by who answers if it is little, else on a thread of ours: he has others to answer.
   const auto ended = [this, attempt, number, done = job.done](StepResult result) {
     if (LittleIsLeft(*attempt->workspace, result)) return End(number, done, Finish(*attempt, std::move(result)));
@@ -317,7 +317,8 @@ std::optional<StepResult> CapabilityRunner::CarryOut(Job& job, std::uint64_t num
     if (!ending_ && ended_.size() == 1) WakeAThread();  // else one has been woken, and takes all
   };
   const CapabilityStarter& starter = *registry_.Starter(attempt->capability);
-  if (!WithinMemory([&] { starter(attempt->parameters, *attempt->context, ended); })) return Finish(*attempt, OutOfMemory(*attempt->spec));
+  if (!WithinMemory([&] { starter(attempt->parameters, *attempt->context, ended); }))
+    return Finish(*attempt, OutOfMemory(*attempt->definition));
   return std::nullopt;
 }
 
@@ -325,7 +326,7 @@ StepResult CapabilityRunner::Call(StepCall call, const StopToken& stop) {
   Attempt attempt;
   if (auto cannot = Prepare(attempt, std::move(call), stop)) return Finish(attempt, std::move(*cannot));
   if (const CapabilityHandler* handler = registry_.Handler(attempt.capability))
-    return Finish(attempt, Guarded(*attempt.spec, *handler, attempt.parameters, *attempt.context));
+    return Finish(attempt, Guarded(*attempt.definition, *handler, attempt.parameters, *attempt.context));
   auto answer = std::make_shared<std::promise<StepResult>>();
   (*registry_.Starter(attempt.capability))(attempt.parameters, *attempt.context,
                                            [answer](StepResult result) { answer->set_value(std::move(result)); });
@@ -337,22 +338,22 @@ std::optional<StepResult> CapabilityRunner::Prepare(Attempt& attempt, StepCall c
   attempt.capability = wanted.capability;
   if (!wanted.error.empty()) return Failed(std::string(wanted.error));
   if (stop.stopped()) return Ended(Outcome::kNotStarted, "stopped before it began");
-  const CapabilitySpec* spec = registry_.Find(wanted.capability);
-  if (!spec || (!registry_.Handler(wanted.capability) && !registry_.Starter(wanted.capability))) {
+  const CapabilityDefinition* definition = registry_.Find(wanted.capability);
+  if (!definition || (!registry_.Handler(wanted.capability) && !registry_.Starter(wanted.capability))) {
     std::string near = registry_.Nearest(wanted.capability);
     return Failed(fmt::format("Capability '{}' not found{}; `airun capability list` shows what there is", wanted.capability,
                               near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
   }
   static const Json nothing = Json::object();
   const Json& inputs = wanted.inputs != nullptr ? *wanted.inputs : nothing;
-  if (auto wrong = CheckParameters(*spec, inputs, false); !wrong.empty()) return Failed(fmt::format("{}", fmt::join(wrong, "\n")));
-  attempt.spec = spec;
-  attempt.parameters = WithDefaults(*spec, inputs);
+  if (auto wrong = CheckParameters(*definition, inputs, false); !wrong.empty()) return Failed(fmt::format("{}", fmt::join(wrong, "\n")));
+  attempt.definition = definition;
+  attempt.parameters = WithDefaults(*definition, inputs);
   attempt.workspace = std::make_unique<Workspace>(
       call.state, contents_, config_.files,
       [this, subject = call.subject, token = call.token, id = call.attempt_id] { return AttemptFolder(subject, token, id); });
   std::string traceparent = traceparent_(call);
-  auto timeout = call.step.timeout.count() > 0 ? call.step.timeout : std::chrono::duration_cast<milliseconds>(spec->default_timeout);
+  auto timeout = call.step.timeout.count() > 0 ? call.step.timeout : std::chrono::duration_cast<milliseconds>(definition->default_timeout);
   if (timeout.count() <= 0 || timeout > kNoTimeout) timeout = kNoTimeout;
   attempt.context.emplace(
       CallContext{std::move(call), steady_clock::now() + timeout, timeout, stop, attempt.workspace.get(), std::move(traceparent)});
@@ -362,11 +363,11 @@ std::optional<StepResult> CapabilityRunner::Prepare(Attempt& attempt, StepCall c
 StepResult CapabilityRunner::Finish(Attempt& attempt, StepResult result) {
   const bool enough = !attempt.workspace || WithinMemory([&] {
     if (attempt.workspace->folder_asked()) RemoveFolder(attempt.workspace->folder());
-    if (result.outcome == Outcome::kSucceeded) CheckSuccess(*attempt.spec, result);
-    if (result.outcome == Outcome::kSucceeded) CheckOutputs(*attempt.spec, config_.max_output_bytes, result);
+    if (result.outcome == Outcome::kSucceeded) CheckSuccess(*attempt.definition, result);
+    if (result.outcome == Outcome::kSucceeded) CheckOutputs(*attempt.definition, config_.max_output_bytes, result);
     if (result.outcome == Outcome::kSucceeded) result.files = attempt.workspace->Changes();
   });
-  if (!enough) result = OutOfMemory(*attempt.spec);
+  if (!enough) result = OutOfMemory(*attempt.definition);
   if (result.outcome != Outcome::kSucceeded) {
     result.outputs = Json::object();
     result.files.clear();

@@ -63,9 +63,9 @@ class CapabilityRunner final : public StepRunner {
   // need no thread each.
   void EndThose(std::unique_lock<std::mutex>& lock);
   // The result of what is carried out here; nothing if it is only begun here, and ends when somebody answers.
-  std::optional<StepResult> CarryOut(Job& job, std::uint64_t number);
+  std::optional<StepResult> RunOne(Job& job, std::uint64_t number);
   void End(std::uint64_t number, const Done& done, StepResult result);
-  void CarryOutAll(Work& work, std::uint64_t number);
+  void RunAll(Work& work, std::uint64_t number);
   // Numbers of their own for calls that begin now. Under the lock.
   std::uint64_t Begin(const Work& work);
   enum class Pace { kSlow, kBegun, kQuick };  // kBegun: what is done here is only its beginning

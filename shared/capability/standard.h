@@ -12,6 +12,6 @@ void RegisterStandardCapabilities(CapabilityRegistry& registry, const Capability
 // The registry as the text of docs/reference/capabilities.md.
 std::string CapabilityMarkdown(const CapabilityRegistry& registry);
 // One row as `GET /v1/capabilities/{id}` and `airun capability show -o json` give it.
-Json CapabilityToJson(const CapabilitySpec& spec);
+Json CapabilityToJson(const CapabilityDefinition& definition);
 
 }  // namespace acl

@@ -37,7 +37,7 @@ StepResult Sleep(const Json& parameters, CallContext& context) {
 }  // namespace
 
 void AddTestHelpers(CapabilityRegistry& registry) {
-  CapabilitySpec fail;
+  CapabilityDefinition fail;
   fail.id = "test.fail";
   fail.summary = "Always fails.";
   fail.docs = "For trying out retries, compensation and rollback.";
@@ -46,7 +46,7 @@ void AddTestHelpers(CapabilityRegistry& registry) {
   fail.quick = true;
   registry.Add(std::move(fail), Fail);
 
-  CapabilitySpec echo;
+  CapabilityDefinition echo;
   echo.id = "test.echo";
   echo.summary = "Gives back what it is given.";
   echo.docs = "For trying out templates and state: `inputs: {outputs: {answer: 42}}`.";
@@ -55,7 +55,7 @@ void AddTestHelpers(CapabilityRegistry& registry) {
   echo.quick = true;
   registry.Add(std::move(echo), Echo);
 
-  CapabilitySpec effect;
+  CapabilityDefinition effect;
   effect.id = "test.effect";
   effect.summary = "Gives back what it is given, as a step that may be repeated with its key.";
   effect.docs =
@@ -74,7 +74,7 @@ void AddTestHelpers(CapabilityRegistry& registry) {
   effect.quick = true;
   registry.Add(std::move(effect), Effect);
 
-  CapabilitySpec sleep;
+  CapabilityDefinition sleep;
   sleep.id = "test.sleep";
   sleep.summary = "Waits.";
   sleep.docs = "For trying out takeovers, timeouts and cancelling: it may be repeated and ends at once when stopped.";

@@ -202,7 +202,7 @@ StepResult Render(const Json& parameters, CallContext& context) {
 }  // namespace
 
 void AddText(CapabilityRegistry& registry) {
-  CapabilitySpec match;
+  CapabilityDefinition match;
   match.id = "text.regex.match";
   match.summary = "Find a regular expression in a text.";
   match.docs =
@@ -221,7 +221,7 @@ void AddText(CapabilityRegistry& registry) {
       OutSuccess()};
   registry.Add(std::move(match), Match);
 
-  CapabilitySpec render;
+  CapabilityDefinition render;
   render.id = "text.template.render";
   render.summary = "Put values into a text.";
   render.docs =

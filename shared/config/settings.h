@@ -51,7 +51,7 @@ struct Settings {
   std::vector<std::string> allowed_hosts;  // Host headers taken besides those of `listen`
   std::chrono::milliseconds reap{1'000};
   std::chrono::milliseconds timers{1'000};
-  std::chrono::milliseconds loop_ttl{5'000};
+  std::chrono::milliseconds leader_ttl{5'000};
   std::chrono::milliseconds ready_poll{1'000};
   std::chrono::milliseconds session_retention{std::chrono::hours(7 * 24)};
   std::chrono::milliseconds request_key_retention{std::chrono::hours(30 * 24)};

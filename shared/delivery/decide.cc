@@ -10,7 +10,7 @@ constexpr int kGone = 410;
 
 bool IsSuccess(int status) { return status >= 200 && status < 300; }
 
-std::string WhyNot(const Answer& answer) {
+std::string FailureReason(const Answer& answer) {
   if (answer.status == 0) return answer.error.empty() ? "no answer" : answer.error;
   std::string why = "answered " + std::to_string(answer.status);
   if (answer.status >= 300 && answer.status < 400) why += " (a redirect is not followed: the endpoints file must say where it is)";
@@ -49,7 +49,7 @@ milliseconds WaitAfter(int failures, double unit) {
 
 Verdict Judge(const Answer& answer, int failures, double unit) {
   if (IsSuccess(answer.status)) return {State::kDelivered, failures, milliseconds(0), ""};
-  const std::string why = WhyNot(answer);
+  const std::string why = FailureReason(answer);
   if (answer.ours) return {State::kPending, failures, milliseconds(0), why};
   const int now = failures + 1;
   if (answer.status == kGone) return {State::kDead, now, milliseconds(0), why + ": the receiver wants no more of these"};

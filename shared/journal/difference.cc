@@ -48,7 +48,7 @@ void Compare(const NodePtr& before, const NodePtr& after, std::vector<std::strin
 
 std::vector<std::string> Difference(const Document& before, const Document& after) {
   std::vector<std::string> changed;
-  Compare(trie::Settled(before.root_node()), trie::Settled(after.root_node()), changed);
+  Compare(trie::Flattened(before.root_node()), trie::Flattened(after.root_node()), changed);
   return changed;
 }
 

@@ -48,10 +48,10 @@ void Document::Remove(std::string_view key) { root_ = trie::Remove(root_, trie::
 
 Hash256 Document::Root() const { return trie::RootHash(root_); }
 
-void Document::Settle() { root_ = trie::Settled(root_); }
+void Document::Flatten() { root_ = trie::Flattened(root_); }
 
 void Document::ForEach(const std::function<bool(const std::string&, const Json&)>& visit) const {
-  Visit(trie::Settled(root_).get(), visit);
+  Visit(trie::Flattened(root_).get(), visit);
 }
 
 std::vector<std::pair<std::string, const Json*>> Document::WithPrefix(std::string_view prefix) const {

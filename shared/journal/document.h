@@ -65,7 +65,7 @@ class Document {
 
   Hash256 Root() const;
   // After a commit's changes: what they replaced is let go of.
-  void Settle();
+  void Flatten();
 
   // Entries in the order of their paths (hash order). Stops when the visitor returns false.
   void ForEach(const std::function<bool(const std::string& key, const Json& value)>& visit) const;

@@ -32,7 +32,7 @@ struct Event {
   Hash256 content_hash{};                          // SHA-256 of the stored payload bytes
   Hash256 chain{};                                 // SHA-256(previous chain, header, content_hash)
   std::optional<std::string> payload;              // JSON text; gone if retention removed the content
-  bool apart = false;                              // its row has no payload: the content store has it, under content_hash
+  bool offloaded = false;                          // its row has no payload: the content store has it, under content_hash
 
   friend bool operator==(const Event&, const Event&) = default;
 };

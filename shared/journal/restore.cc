@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "shared/journal/known_entries.h"
+#include "shared/journal/entry_cache.h"
 #include "shared/journal/segment.h"
 #include "shared/journal/snapshot.h"
 
@@ -39,7 +39,7 @@ Status Replay(const Event& event, Json& payload, Document& state) {
 
 // The event's seal holds on `chain_before`.
 Status ReadAndReplay(const Event& event, const Hash256& chain_before, Document& state) {
-  static KnownEntries known;
+  static EntryCache known;
   const bool first = event.seq == 1;
   if (auto after = first ? known.Replay(event, state) : std::nullopt) {
     state = std::move(*after);
@@ -76,10 +76,10 @@ Result<Restored> Restore(const SubjectId& subject, const std::optional<Snapshot>
 Status GoOnRestoring(const SubjectId& subject, const std::vector<Event>& events, const ChunkReader& read_chunk, Restored& restored) {
   for (const Event& given : events) {
     std::optional<Event> fetched;
-    if (given.apart && !given.payload) {
+    if (given.offloaded && !given.payload) {
       auto bytes = read_chunk(given.content_hash);
       if (!bytes && bytes.code() != Code::kNotFound && bytes.code() != Code::kCorrupt) return bytes.error();
-      if (!bytes) return Corrupt(given, "its payload lies apart: " + bytes.message());
+      if (!bytes) return Corrupt(given, "its payload is offloaded: " + bytes.message());
       fetched = given;
       fetched->payload = std::move(*bytes);
     }

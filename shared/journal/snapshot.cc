@@ -91,7 +91,7 @@ EncodedSnapshot EncodeSnapshot(const Document& document, std::int64_t last_event
   std::set<Hash256> stored;
   if (previous != nullptr) stored.insert(previous->chunks.begin(), previous->chunks.end());
   std::vector<std::string> chunks;
-  AppendChunks(*trie::Settled(document.root_node()), chunks);
+  AppendChunks(*trie::Flattened(document.root_node()), chunks);
   for (std::string& chunk : chunks) {
     const Hash256 hash = Sha256(chunk);
     encoded.snapshot.chunks.push_back(hash);

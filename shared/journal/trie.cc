@@ -79,8 +79,8 @@ NodePtr ApplyAt(const NodePtr& node, Changes changes, int depth) {
   return left_side || right_side ? Join(std::move(left_side), std::move(right_side)) : nullptr;
 }
 
-const Laid* AsLaid(const NodePtr& root) {
-  return root && root->shape == Node::Shape::kLaid ? static_cast<const Laid*>(root.get()) : nullptr;
+const Overlay* AsOverlay(const NodePtr& root) {
+  return root && root->shape == Node::Shape::kOverlay ? static_cast<const Overlay*>(root.get()) : nullptr;
 }
 
 // Where the leaf of that path stands; null if there is none.
@@ -93,7 +93,7 @@ const NodePtr* PlaceOf(const NodePtr& root, const Hash256& path) {
   return *node != nullptr && AsLeaf(**node).path == path ? node : nullptr;
 }
 
-const Leaf* FindSettled(const NodePtr& root, const Hash256& path) {
+const Leaf* FindFlattened(const NodePtr& root, const Hash256& path) {
   const NodePtr* place = PlaceOf(root, path);
   return place ? &AsLeaf(**place) : nullptr;
 }
@@ -166,33 +166,34 @@ Hash256 PathOf(std::string_view key) {
   return place.path;
 }
 
-NodePtr Laid::Settled() const {
-  once_.Do([this] { settled_ = ApplyAt(base, over, 0); });
-  return settled_;
+NodePtr Overlay::Flattened() const {
+  once_.Do([this] { flattened_ = ApplyAt(base, over, 0); });
+  return flattened_;
 }
 
-NodePtr Settled(const NodePtr& root) {
-  const Laid* laid = AsLaid(root);
-  return laid ? laid->Settled() : root;
+NodePtr Flattened(const NodePtr& root) {
+  const Overlay* overlay = AsOverlay(root);
+  return overlay ? overlay->Flattened() : root;
 }
 
 NodePtr ApplyNow(const NodePtr& root, std::vector<Change> changes) {
   SortByPath(changes);
-  return ApplyAt(Settled(root), changes, 0);
+  return ApplyAt(Flattened(root), changes, 0);
 }
 
 NodePtr Apply(const NodePtr& root, std::vector<Change> changes) {
   constexpr std::size_t kFew = 24;  // looked through at each search
   SortByPath(changes);
-  const Laid* laid = AsLaid(root);
-  if (laid && (laid->settled() || laid->over.size() + changes.size() > kFew)) return Apply(laid->Settled(), std::move(changes));
+  const Overlay* overlay = AsOverlay(root);
+  if (overlay && (overlay->flattened() || overlay->over.size() + changes.size() > kFew))
+    return Apply(overlay->Flattened(), std::move(changes));
   // What removes may leave nothing, or nothing else than before.
   const bool puts = std::all_of(changes.begin(), changes.end(), [](const Change& change) { return change.leaf != nullptr; });
-  if (!puts || changes.size() > kFew) return ApplyAt(Settled(root), changes, 0);
+  if (!puts || changes.size() > kFew) return ApplyAt(Flattened(root), changes, 0);
   if (changes.empty()) return root;
-  auto over = std::make_shared<Laid>();
-  over->base = laid ? laid->base : root;
-  over->over = laid ? Merge(laid->over, std::move(changes)) : std::move(changes);
+  auto over = std::make_shared<Overlay>();
+  over->base = overlay ? overlay->base : root;
+  over->over = overlay ? Merge(overlay->over, std::move(changes)) : std::move(changes);
   return over;
 }
 
@@ -226,26 +227,26 @@ NodePtr Insert(const NodePtr& root, std::shared_ptr<const Leaf> leaf) {
 NodePtr Remove(const NodePtr& root, const Hash256& path) { return Find(root, path) ? Apply(root, {{path, nullptr}}) : root; }
 
 const Leaf* Find(const NodePtr& root, const Hash256& path) {
-  const Laid* laid = AsLaid(root);
-  if (!laid) return FindSettled(root, path);
-  for (const Change& change : laid->over) {
+  const Overlay* overlay = AsOverlay(root);
+  if (!overlay) return FindFlattened(root, path);
+  for (const Change& change : overlay->over) {
     if (change.path == path) return change.leaf.get();
   }
-  return FindSettled(laid->base, path);
+  return FindFlattened(overlay->base, path);
 }
 
 std::shared_ptr<const Leaf> FindShared(const NodePtr& root, const Hash256& path) {
-  const Laid* laid = AsLaid(root);
-  if (laid) {
-    for (const Change& change : laid->over) {
+  const Overlay* overlay = AsOverlay(root);
+  if (overlay) {
+    for (const Change& change : overlay->over) {
       if (change.path == path) return change.leaf;
     }
   }
-  const NodePtr* place = PlaceOf(laid ? laid->base : root, path);
+  const NodePtr* place = PlaceOf(overlay ? overlay->base : root, path);
   return place ? std::static_pointer_cast<const Leaf>(*place) : nullptr;
 }
 
-std::size_t Leaves(const NodePtr& root) { return LeavesBelow(Settled(root)); }
+std::size_t Leaves(const NodePtr& root) { return LeavesBelow(Flattened(root)); }
 
 Hash256 RootHash(const NodePtr& root) { return root ? root->Measured().hash : Hash256{}; }
 
@@ -276,9 +277,9 @@ void Document::Node::Know(std::size_t stored_bytes, const Hash256& canonical) co
 
 // Two that come at once work it out both, and one of them writes it.
 Document::Node::Measure Document::Node::Measured() const {
-  if (shape == Shape::kLaid) {
-    const trie::NodePtr settled = static_cast<const trie::Laid&>(*this).Settled();
-    return settled ? settled->Measured() : Measure();
+  if (shape == Shape::kOverlay) {
+    const trie::NodePtr flattened = static_cast<const trie::Overlay&>(*this).Flattened();
+    return flattened ? flattened->Measured() : Measure();
   }
   if (measured_.load(std::memory_order_acquire) == kThere) return measure_;
   return Keep(Work());

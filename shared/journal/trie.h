@@ -26,7 +26,7 @@ struct Document::Node {
 
   bool is_leaf() const { return shape == Shape::kLeaf; }
 
-  enum class Shape { kLeaf, kInner, kLaid };
+  enum class Shape { kLeaf, kInner, kOverlay };
   const Shape shape;
 
  protected:
@@ -55,7 +55,7 @@ class Leaf : public Document::Node {
       : Node(Shape::kLeaf), path(path_of_key), key(std::move(its_key)), text_(std::move(stored)) {}
   Leaf(const Leaf&) = delete;
   Leaf& operator=(const Leaf&) = delete;
-  ~Leaf() { Dismiss(value_); }
+  ~Leaf() { DestroyIteratively(value_); }
 
   const Hash256 path;  // SHA-256(key)
   const std::string key;
@@ -83,16 +83,16 @@ struct Change {
 
 // A trie with a few changes that are not in it yet. The events of one commit change the state one after another, and only the last state is
 // asked for its root: the inner nodes above what they change are made once then, not once an event.
-struct Laid : Document::Node {
-  Laid() : Node(Shape::kLaid) {}
-  NodePtr base;              // no Laid itself
-  std::vector<Change> over;  // by path, no path twice; put, all of them
-  NodePtr Settled() const;   // from any thread
-  bool settled() const { return once_.done(); }
+struct Overlay : Document::Node {
+  Overlay() : Node(Shape::kOverlay) {}
+  NodePtr base;               // no Overlay itself
+  std::vector<Change> over;   // by path, no path twice; put, all of them
+  NodePtr Flattened() const;  // from any thread
+  bool flattened() const { return once_.done(); }
 
  private:
   mutable Once once_;
-  mutable NodePtr settled_;
+  mutable NodePtr flattened_;
 };
 
 inline const Leaf& AsLeaf(const Document::Node& node) { return static_cast<const Leaf&>(node); }
@@ -109,7 +109,7 @@ NodePtr Apply(const NodePtr& root, std::vector<Change> changes);
 // The same for whoever changes nothing more before the root is asked for: in the trie at once.
 NodePtr ApplyNow(const NodePtr& root, std::vector<Change> changes);
 // Leaves and inner nodes only; null if there is no entry.
-NodePtr Settled(const NodePtr& root);
+NodePtr Flattened(const NodePtr& root);
 // Inserts the leaf, or puts it in the place of the leaf of the same key.
 NodePtr Insert(const NodePtr& root, std::shared_ptr<const Leaf> leaf);
 // The same root if there is no such path.

@@ -27,13 +27,13 @@ void GroupWatch::Stop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
-    known_ = std::make_shared<Gathering>();
+    known_ = std::make_shared<PartitionAffinity>();
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
-std::shared_ptr<const Gathering> GroupWatch::Known() {
+std::shared_ptr<const PartitionAffinity> GroupWatch::Known() {
   std::lock_guard lock(mutex_);
   if (!std::exchange(wanted_, true)) changed_.notify_all();
   return known_;
@@ -41,7 +41,7 @@ std::shared_ptr<const Gathering> GroupWatch::Known() {
 
 void GroupWatch::Forget() {
   std::lock_guard lock(mutex_);
-  known_ = std::make_shared<Gathering>();
+  known_ = std::make_shared<PartitionAffinity>();
   ask_at_ = clock_.Steady() + pace_.after_an_error;
   ++forgotten_;
 }
@@ -62,13 +62,13 @@ void GroupWatch::RunUntilStopped() {
       (void)WithinMemory([&] { answer = Ask(); });
       lock.lock();
       if (stopping_ || forgotten_ != before) continue;
-      known_ = answer ? answer : std::make_shared<Gathering>();
+      known_ = answer ? answer : std::make_shared<PartitionAffinity>();
       ask_at_ = clock_.Steady() + (answer ? pace_.every : pace_.after_an_error);
     }
   }
 }
 
-std::shared_ptr<const Gathering> GroupWatch::Ask() const {
+std::shared_ptr<const PartitionAffinity> GroupWatch::Ask() const {
   const std::shared_ptr<rd_kafka_t> client = client_();
   if (!client) return nullptr;
   const rd_kafka_group_list* raw = nullptr;
@@ -76,7 +76,7 @@ std::shared_ptr<const Gathering> GroupWatch::Ask() const {
   const std::unique_ptr<const rd_kafka_group_list, GroupListEnd> groups(raw);
   // Some brokers did not answer: the group's own may have.
   if (!groups || (code != RD_KAFKA_RESP_ERR_NO_ERROR && code != RD_KAFKA_RESP_ERR__PARTIAL)) return nullptr;
-  std::vector<Gathering::Owned> owned;
+  std::vector<PartitionAffinity::Owned> owned;
   for (int g = 0; g < groups->group_cnt; ++g) {
     const rd_kafka_group_info& group = groups->groups[g];
     if (group_ != group.group) continue;
@@ -87,7 +87,7 @@ std::shared_ptr<const Gathering> GroupWatch::Ask() const {
       for (auto& [topic, partition] : ReadAssignment(bytes)) owned.push_back({member.member_id, std::move(topic), partition});
     }
   }
-  return std::make_shared<Gathering>(owned);
+  return std::make_shared<PartitionAffinity>(owned);
 }
 
 }  // namespace acl::kafka

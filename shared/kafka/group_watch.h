@@ -12,7 +12,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/kafka/client.h"
-#include "shared/kafka/gathering.h"
+#include "shared/kafka/partition_affinity.h"
 #include "shared/runtime/service.h"
 
 namespace acl::kafka {
@@ -35,7 +35,7 @@ class GroupWatch final : public Service {
 
   // From any thread: what is known now, empty if nothing is. Has it asked again when that is older than `every`. After an error (a
   // program without the right Describe on the group gets one) it is asked `after_an_error`.
-  std::shared_ptr<const Gathering> Known();
+  std::shared_ptr<const PartitionAffinity> Known();
   // A message was not sent: what is known counts for nothing as long as after an error, so that a partition without a leader holds up no
   // more than the keys that name it.
   void Forget();
@@ -43,7 +43,7 @@ class GroupWatch final : public Service {
  private:
   void RunUntilStopped();
   // Nothing: it is not known.
-  std::shared_ptr<const Gathering> Ask() const;
+  std::shared_ptr<const PartitionAffinity> Ask() const;
 
   const std::string group_;
   const Client client_;
@@ -51,7 +51,7 @@ class GroupWatch final : public Service {
   const Pace pace_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::shared_ptr<const Gathering> known_ = std::make_shared<Gathering>();
+  std::shared_ptr<const PartitionAffinity> known_ = std::make_shared<PartitionAffinity>();
   SteadyTime ask_at_{};
   bool wanted_ = false, stopping_ = false;
   int forgotten_ = 0;  // an answer to a question of before counts for nothing

@@ -87,7 +87,7 @@ class Driver final : public KafkaDriver {
     options.late_every = options_.late_every;
     options.metrics = options_.metrics;
     options.on_work = options_.on_work;
-    options.settled = [this](std::uint64_t handle) { Settled(handle); };
+    options.acknowledged = [this](std::uint64_t handle) { Acknowledge(handle); };
     options.granted = [this](const Delivery& delivery, const GrantedMessage& granted) { Granted(delivery.handle, granted); };
     options.poison = [this](const Delivery& delivery, const std::string& reason) { PutAway(delivery.handle, reason); };
     return options;
@@ -112,7 +112,7 @@ class Driver final : public KafkaDriver {
     if (it != out_.end()) options_.spans.Granted(it->second, granted);
   }
 
-  void Settled(std::uint64_t handle) {
+  void Acknowledge(std::uint64_t handle) {
     Received message;
     {
       std::lock_guard lock(mutex_);
@@ -160,7 +160,7 @@ class Driver final : public KafkaDriver {
         std::lock_guard lock(mutex_);
         letters_.erase(handle);
       }
-      return Settled(handle);
+      return Acknowledge(handle);
     }
     outage_.Failed({{"error", Error{sent.code(), "a dead letter: " + sent.message()}}});
     std::lock_guard lock(mutex_);

@@ -35,7 +35,7 @@ Status RelaySender::Start() {
 
 Status RelaySender::Send(StepMessage message, int times, bool alone, Producer::Done done) {
   Outgoing out;
-  out.topic = StepTopic(fleet_.prefix, message.key.queue, message.key.band);
+  out.topic = StepTopic(fleet_.prefix, message.key.queue, message.key.priority);
   out.key = message.key.subject.ToString();
   if (times > 1) {
     out.key += fmt::format("#{}", times);

@@ -24,14 +24,14 @@ struct MetadataEnd {
 
 }  // namespace
 
-Result<std::vector<bool>> CreateTopics(const ClientSettings& settings, const std::vector<TopicSpec>& topics,
+Result<std::vector<bool>> CreateTopics(const ClientSettings& settings, const std::vector<TopicDefinition>& topics,
                                        std::chrono::milliseconds within) {
   auto client = MakeClient(settings);
   if (!client) return client.error();
   char why[512] = {};
   std::vector<std::unique_ptr<rd_kafka_NewTopic_t, TopicEnd>> wanted;
   std::vector<rd_kafka_NewTopic_t*> raw;
-  for (const TopicSpec& topic : topics) {
+  for (const TopicDefinition& topic : topics) {
     wanted.emplace_back(rd_kafka_NewTopic_new(topic.name.c_str(), topic.partitions, topic.replication, why, sizeof why));
     if (!wanted.back()) return Error{Code::kInvalid, "topic '" + topic.name + "': " + why};
     for (const auto& [name, value] : topic.config) rd_kafka_NewTopic_set_config(wanted.back().get(), name.c_str(), value.c_str());
@@ -61,7 +61,7 @@ Result<std::vector<bool>> CreateTopics(const ClientSettings& settings, const std
     made[name] = code == RD_KAFKA_RESP_ERR_NO_ERROR;
   }
   std::vector<bool> out;
-  for (const TopicSpec& topic : topics) out.push_back(made[topic.name]);
+  for (const TopicDefinition& topic : topics) out.push_back(made[topic.name]);
   return out;
 }
 

@@ -9,7 +9,7 @@
 
 namespace acl::kafka {
 
-struct TopicSpec {
+struct TopicDefinition {
   std::string name;
   int partitions = 6, replication = 1;
   std::map<std::string, std::string> config;  // "retention.ms", "min.insync.replicas" ...
@@ -22,7 +22,7 @@ struct TopicState {
 };
 
 // One answer a topic, in order: made (true) or there already (false).
-Result<std::vector<bool>> CreateTopics(const ClientSettings& settings, const std::vector<TopicSpec>& topics,
+Result<std::vector<bool>> CreateTopics(const ClientSettings& settings, const std::vector<TopicDefinition>& topics,
                                        std::chrono::milliseconds within);
 Result<std::vector<TopicState>> DescribeTopics(const ClientSettings& settings, const std::vector<std::string>& names,
                                                std::chrono::milliseconds within);

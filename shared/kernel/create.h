@@ -1,5 +1,5 @@
 #pragma once
-// What a decision makes besides its own subject (docs/architecture.md#posts-and-creates): an outbox row of its commit, of which a duty
+// What a decision makes besides its own subject (docs/architecture.md#posts-and-creates): an outbox row of its commit, of which a job
 // makes the other subject, exactly once; what is said to that subject before it is there waits until it is.
 
 #include <string>

@@ -198,16 +198,16 @@ Result<Folded> Fold(const SubjectKind& kind, Document& state, EventDraft draft) 
                    fmt::format("kind '{}': the delta of event '{}' does not apply: {}", kind.Name(), draft.type, applied.message())};
     }
   }
-  Dismiss(draft.carried);
+  DestroyIteratively(draft.carried);
   folded.type = std::move(draft.type);
   if (draft.facts.is_object()) folded.facts = std::move(draft.facts);
   return folded;
 }
 
-void Folded::Dismiss() {
-  acl::Dismiss(facts);
-  for (Also& one : also) acl::Dismiss(one.facts);
-  for (DeltaOp& op : delta.ops) acl::Dismiss(op.value);
+void Folded::DestroyIteratively() {
+  acl::DestroyIteratively(facts);
+  for (Also& one : also) acl::DestroyIteratively(one.facts);
+  for (DeltaOp& op : delta.ops) acl::DestroyIteratively(op.value);
 }
 
 void Folded::Join(Folded next, const Document& state) {

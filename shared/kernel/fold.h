@@ -25,7 +25,7 @@ struct Folded {
   // Takes in what happened next, whose delta applied after this one's and led to `state`. An entry that both write whole, or of which the
   // next one writes a member, is written once.
   void Join(Folded next, const Document& state);
-  void Dismiss();  // json_object.h: it is about to go
+  void DestroyIteratively();  // json_object.h: it is about to go
 };
 // Asks the kind for the delta and applies it to `state`. kInternal if it does not apply: a bug of the kind; `state` is unchanged then.
 Result<Folded> Fold(const SubjectKind& kind, Document& state, EventDraft draft);

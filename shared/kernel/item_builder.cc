@@ -19,7 +19,7 @@ void Append(std::vector<T>& from, std::vector<T>& to) {
 
 }  // namespace
 
-ItemBase BaseOf(const Claimed& claimed, const SessionId& session) {
+ItemBase BaseOf(const Claimed& claimed, const WorkerSessionId& session) {
   return {claimed.subject, session, claimed.token, claimed.head.seq, claimed.head.chain, claimed.head.journal, claimed.head.last_timestamp};
 }
 
@@ -35,7 +35,7 @@ CommitItem BeginItem(const ItemBase& base, const Hash256& state_root) {
   return item;
 }
 
-CommitItem ReleaseOf(const Claimed& claimed, const SessionId& session) {
+CommitItem ReleaseOf(const Claimed& claimed, const WorkerSessionId& session) {
   CommitItem item = BeginItem(BaseOf(claimed, session), claimed.head.state_root);
   item.disposition = Disposition::kRelease;
   item.expected_wake = claimed.wake;
@@ -43,13 +43,13 @@ CommitItem ReleaseOf(const Claimed& claimed, const SessionId& session) {
   return item;
 }
 
-CommitItem ReleaseFor(const Claimed& claimed, const SessionId& session, int version) {
+CommitItem ReleaseFor(const Claimed& claimed, const WorkerSessionId& session, int version) {
   CommitItem item = ReleaseOf(claimed, session);
   item.required_version = version;
   return item;
 }
 
-CommitItem ReleaseUntilLater(const Claimed& claimed, const SessionId& session) {
+CommitItem ReleaseUntilLater(const Claimed& claimed, const WorkerSessionId& session) {
   CommitItem item = ReleaseOf(claimed, session);
   item.not_before = claimed.db_now + kClaimAgainPause;
   return item;
@@ -90,7 +90,7 @@ void ItemBuilder::SealLast(WallTime now) {
   Event event;
   event.type = std::move(open_->type);
   WordPayload(*open_, state, event);
-  open_->Dismiss();
+  open_->DestroyIteratively();
   open_.reset();
   Seal(std::move(event), now);
 }
@@ -157,8 +157,8 @@ Result<ItemBuilder::Stops> ItemBuilder::Take(Decision decision, WallTime now) {
     ClearTimer(std::move(timer));
   }
   Append(decision.compensations, item.compensations);
-  Append(decision.tasks, item.tasks);
-  for (TaskKey& key : decision.tasks_cancelled) CancelTask(std::move(key));
+  Append(decision.dispatches, item.dispatches);
+  for (DispatchKey& key : decision.dispatches_cancelled) CancelDispatch(std::move(key));
   Append(decision.outbox, item.outbox);
   Append(decision.contents, item.contents);
   if (decision.listing) List(std::move(*decision.listing));
@@ -176,13 +176,13 @@ void ItemBuilder::ClearTimer(std::string timer) {
 }
 
 // One that this very item offers is offered as unwanted.
-void ItemBuilder::CancelTask(TaskKey key) {
-  const auto offered = std::find_if(item.tasks.begin(), item.tasks.end(),
-                                    [&](const TaskRow& row) { return row.step_id == key.step_id && row.attempt_id == key.attempt_id; });
-  if (offered != item.tasks.end()) {
+void ItemBuilder::CancelDispatch(DispatchKey key) {
+  const auto offered = std::find_if(item.dispatches.begin(), item.dispatches.end(),
+                                    [&](const DispatchRow& row) { return row.step_id == key.step_id && row.attempt_id == key.attempt_id; });
+  if (offered != item.dispatches.end()) {
     offered->cancel_requested = true;
   } else {
-    item.tasks_cancelled.push_back(std::move(key));
+    item.dispatches_cancelled.push_back(std::move(key));
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // What a kind decides, as one item to commit: events folded, joined, worded, numbered and chained, and the rows beside them. For whoever
-// holds a lease: a worker (worker/subject_run.h), a coordinator where no worker decides (coordinator/decide_alone.h). Pure: no clock, no
+// holds a lease: a worker (worker/leased_subject.h), a coordinator where no worker decides (coordinator/decide_alone.h). Pure: no clock, no
 // I/O.
 //
 //   ItemBuilder builder(kind, base, state);
@@ -21,23 +21,23 @@ namespace acl {
 // The lease that an item is committed under, and the journal that it goes on from.
 struct ItemBase {
   SubjectId subject;
-  SessionId session;
+  WorkerSessionId session;
   Token token;
   std::int64_t seq = 0;
   Hash256 chain{};
   JournalId journal;
   WallTime last_timestamp;
 };
-ItemBase BaseOf(const Claimed& claimed, const SessionId& session);
+ItemBase BaseOf(const Claimed& claimed, const WorkerSessionId& session);
 
 // An item that says nothing yet: it keeps the lease, and its state is that of before.
 CommitItem BeginItem(const ItemBase& base, const Hash256& state_root);
 // Gives the lease back at once, ready for the next holder, without a word in the journal.
-CommitItem ReleaseOf(const Claimed& claimed, const SessionId& session);
+CommitItem ReleaseOf(const Claimed& claimed, const WorkerSessionId& session);
 // The same for a holder that must know `version` of the events.
-CommitItem ReleaseFor(const Claimed& claimed, const SessionId& session, int version);
+CommitItem ReleaseFor(const Claimed& claimed, const WorkerSessionId& session, int version);
 // The same, to be claimed a little later: each claim writes, and what keeps its contents away may last.
-CommitItem ReleaseUntilLater(const Claimed& claimed, const SessionId& session);
+CommitItem ReleaseUntilLater(const Claimed& claimed, const WorkerSessionId& session);
 // What a run waits before it is claimed again when its contents cannot be read now.
 inline constexpr milliseconds kClaimAgainPause{3'000};
 
@@ -83,7 +83,7 @@ class ItemBuilder {
   Status TakeDraft(EventDraft draft, WallTime now);
   void SealLast(WallTime now);  // no event joins it any more
   std::int64_t LastSeq() const { return item.base_seq + std::int64_t(item.events.size()) + (open_ ? 1 : 0); }
-  void CancelTask(TaskKey key);
+  void CancelDispatch(DispatchKey key);
   void List(ListingChange change);
 
   const SubjectKind* kind_;

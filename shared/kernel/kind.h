@@ -79,11 +79,11 @@ struct InboxInput {
   Json payload;
 };
 
-// Where a step is sent that any worker of another queue or band shall run (docs/architecture.md#dispatch).
-struct TaskTarget {
+// Where a step is sent that any worker of another queue or priority shall run (docs/architecture.md#dispatch).
+struct DispatchTarget {
   std::string queue;
-  int band = 1;
-  friend bool operator==(const TaskTarget&, const TaskTarget&) = default;
+  int priority = 1;
+  friend bool operator==(const DispatchTarget&, const DispatchTarget&) = default;
 };
 
 // One attempt to start. Its row is committed before it runs unless the effect is pure or read (then with its completion).
@@ -94,12 +94,13 @@ struct StartStep {
   std::string idempotency_key;  // stable across attempts and takeovers
   milliseconds timeout{0};      // of this attempt; 0 = none
   Json note;                    // opaque too: what the kind wants to know of this start when its result comes; only in memory
-  // Set: a task for other workers instead, whatever the effect; its row and its task go with the commit, its result comes as an input.
-  std::optional<TaskTarget> target;
+  // Set: a dispatch for other workers instead, whatever the effect; its row and its dispatch go with the commit, its result comes as an
+  // input.
+  std::optional<DispatchTarget> target;
   friend bool operator==(const StartStep&, const StartStep&) = default;
 };
 
-// An attempt that WhatNext named is about to start: its row goes with this commit (tasks; of what runs here, idempotent and
+// An attempt that WhatNext named is about to start: its row goes with this commit (dispatches; of what runs here, idempotent and
 // non-idempotent effects only, for which the call's inputs are journaled before anything reaches the outside, so that every later attempt
 // sends the same). A decision without events refuses: the state has moved on, the attempt must not start.
 struct StartingInput {
@@ -118,8 +119,8 @@ struct Decision {
   std::vector<TimerRow> timers_set;
   std::vector<std::string> timers_cleared;
   std::vector<CompensationRow> compensations;
-  std::vector<TaskRow> tasks;            // of a StartingInput with a target: that one
-  std::vector<TaskKey> tasks_cancelled;  // wanted back: those nobody took end at once, those that run are asked to stop
+  std::vector<DispatchRow> dispatches;            // of a StartingInput with a target: that one
+  std::vector<DispatchKey> dispatches_cancelled;  // wanted back: those nobody took end at once, those that run are asked to stop
   std::vector<OutboxRow> outbox;
   std::vector<Hash256> contents;  // that the events name (files of the run): kept from now on
   std::optional<ListingChange> listing;
@@ -131,11 +132,11 @@ struct NextContext {
   WallTime now;
   std::set<std::string> running;  // step ids with an attempt in flight in this process
   int free_slots = 1;
-  bool may_dispatch = true;  // false: nothing new begins, tasks neither
+  bool may_dispatch = true;  // false: nothing new begins, dispatches neither
 };
 
 struct Next {
-  std::vector<StartStep> start;  // in order; at most free_slots, tasks not counted
+  std::vector<StartStep> start;  // in order; at most free_slots, dispatches not counted
   bool closed = false;           // terminal: close the subject
   // Nothing to start and nothing running: what would wake it. Empty reason with nothing to start and nothing running is a bug.
   std::optional<Waiting> waiting;
@@ -153,8 +154,8 @@ struct StepTrace {
   int open_attempt = 0;  // started, and its outcome is not recorded; 0: none
 };
 
-struct Footing;  // stride.h
-struct Stride;
+struct FastPathCursor;  // fast_path.h
+struct FastPathResult;
 
 class SubjectKind {
  public:
@@ -168,10 +169,10 @@ class SubjectKind {
   virtual Next WhatNext(const Document& state, const NextContext& context) const = 0;
   // All of them at once, of an input (the first after a claim, or an attempt that ended) while nothing else of the subject runs or waits to
   // be heard, `at` being the time of its events. `goes_on`: whether what follows an attempt that ended may begin here; else it is somebody
-  // else's. `footing`: what it left there at the stride that led to this state, else null. False if it is not as usual: nothing was changed
-  // then. If a step begins, the outputs of `input` are spent.
-  virtual bool TakeStride(const Document& /*state*/, Input& /*input*/, WallTime /*at*/, bool /*goes_on*/,
-                          std::shared_ptr<Footing>& /*footing*/, Stride& /*stride*/) const {
+  // else's. `cursor`: what it left there at the fast path that led to this state, else null. False if it is not as usual: nothing was
+  // changed then. If a step begins, the outputs of `input` are spent.
+  virtual bool TryFastPath(const Document& /*state*/, Input& /*input*/, WallTime /*at*/, bool /*goes_on*/,
+                           std::shared_ptr<FastPathCursor>& /*cursor*/, FastPathResult& /*fast path*/) const {
     return false;
   }
   // Of the request that made the subject, for log lines and spans of everything that is done for it.

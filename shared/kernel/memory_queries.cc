@@ -21,7 +21,7 @@ SubjectView MemoryQueries::View(const MemorySubject& subject) const {
   view.project = subject.project;
   view.kind = subject.kind;
   view.queue = subject.queue;
-  view.band = subject.band;
+  view.priority = subject.priority;
   view.listing = subject.listing;
   view.error_message = subject.error_message;
   view.created_at = subject.created_at;
@@ -31,7 +31,8 @@ SubjectView MemoryQueries::View(const MemorySubject& subject) const {
   view.head = subject.head;
   view.token = subject.token;
   view.holder = subject.holder;
-  if (subject.holder && IsSuspect(subject.grants.back().barren)) view.worker_deaths = subject.grants.back().barren;
+  if (subject.holder && IsSuspect(subject.grants.back().takeovers_without_progress))
+    view.worker_deaths = subject.grants.back().takeovers_without_progress;
   for (const SessionRow& row : store_.SessionRows()) {
     if (row.session == subject.holder) view.holder_name = row.worker_name;
   }
@@ -157,10 +158,10 @@ Result<std::vector<AttemptView>> MemoryQueries::Attempts(const SubjectId& id) {
   return views;
 }
 
-Result<std::vector<TaskView>> MemoryQueries::Tasks(const SubjectId& id) {
+Result<std::vector<DispatchView>> MemoryQueries::Dispatches(const SubjectId& id) {
   auto subject = Get(id);
   if (!subject) return subject.error();
-  return std::vector<TaskView>(subject->tasks.begin(), subject->tasks.end());
+  return std::vector<DispatchView>(subject->dispatches.begin(), subject->dispatches.end());
 }
 
 Result<std::vector<CompensationRow>> MemoryQueries::Compensations(const SubjectId& id) {
@@ -179,7 +180,7 @@ Result<std::vector<GrantView>> MemoryQueries::Grants(const SubjectId& id) {
 
 Result<std::vector<LeaseView>> MemoryQueries::Leases(int limit) {
   std::vector<LeaseView> leases;
-  std::map<SessionId, SessionRow> sessions;
+  std::map<WorkerSessionId, SessionRow> sessions;
   for (SessionRow& row : store_.SessionRows()) sessions[row.session] = row;
   for (const SubjectId& id : store_.Subjects()) {
     MemorySubject subject = *store_.Inspect(id);
@@ -231,15 +232,16 @@ Result<Backlog> MemoryQueries::ReadBacklog() {
     Backlog::Queue& queue = backlog.queues[row.queue];
     ++queue.rows;
     backlog.suspects_waiting += row.deaths > 0;
-    const auto subject = store_.Inspect(row.subject);  // none: a task's row
+    const auto subject = store_.Inspect(row.subject);  // none: a dispatch's row
     if ((subject && subject->holder) || row.ready_at > now) continue;
     if (ready.insert({row.queue, row.subject}).second) ++queue.ready;
     queue.oldest = std::max(queue.oldest, age(row.ready_at));
   }
   for (const SubjectId& id : store_.Subjects()) {
     const auto subject = store_.Inspect(id);
-    backlog.suspects_held += subject->holder && IsSuspect(subject->grants.back().barren);
-    for (const MemoryTask& task : subject->tasks) backlog.suspects_held += task.state == "started" && IsSuspect(task.deaths);
+    backlog.suspects_held += subject->holder && IsSuspect(subject->grants.back().takeovers_without_progress);
+    for (const MemoryDispatch& dispatch : subject->dispatches)
+      backlog.suspects_held += dispatch.state == "started" && IsSuspect(dispatch.deaths);
   }
   for (auto& [name, queue] : backlog.queues) {
     for (const SessionRow& row : store_.SessionRows()) {

@@ -18,7 +18,7 @@ class MemoryQueries : public Queries {
   Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit, std::size_t most_bytes) override;
   Result<std::optional<Snapshot>> SnapshotUpTo(const SubjectId& subject, std::int64_t seq) override;
   Result<std::vector<AttemptView>> Attempts(const SubjectId& subject) override;
-  Result<std::vector<TaskView>> Tasks(const SubjectId& subject) override;
+  Result<std::vector<DispatchView>> Dispatches(const SubjectId& subject) override;
   Result<std::vector<CompensationRow>> Compensations(const SubjectId& subject) override;
   Result<std::vector<GrantView>> Grants(const SubjectId& subject) override;
   Result<std::vector<LeaseView>> Leases(int limit) override;

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "shared/kernel/task.h"
+#include "shared/kernel/dispatch.h"
 
 namespace acl {
 
@@ -33,7 +33,7 @@ MemoryRecord& MemoryStore::Note(MemoryRecord::What what, const MemorySubject& su
   MemoryRecord record;
   record.what = what;
   record.subject = subject.id;
-  record.session = subject.holder.value_or(SessionId{});
+  record.session = subject.holder.value_or(WorkerSessionId{});
   record.token = subject.token;
   record.lease_token = subject.token;
   record.base_seq = subject.head.seq;
@@ -47,7 +47,7 @@ Result<SessionGrant> MemoryStore::OpenSession(const SessionRequest& request) {
   std::lock_guard lock(mutex_);
   Session session;
   SessionRow& row = session.row;
-  row.session = SessionId{NewId()};
+  row.session = WorkerSessionId{NewId()};
   row.worker_name = request.worker_name;
   row.host = request.host;
   row.version = request.version;
@@ -56,12 +56,12 @@ Result<SessionGrant> MemoryStore::OpenSession(const SessionRequest& request) {
   row.queues = request.queues;
   row.started_at = row.heartbeat_at = Now();
   row.expires_at = Now() + request.ttl;
-  SessionId id = row.session;
+  WorkerSessionId id = row.session;
   sessions_.emplace(id, std::move(session));
   return SessionGrant{id, Now()};
 }
 
-Result<HeartbeatAnswer> MemoryStore::Heartbeat(const SessionId& id, milliseconds ttl) {
+Result<HeartbeatAnswer> MemoryStore::Heartbeat(const WorkerSessionId& id, milliseconds ttl) {
   std::lock_guard lock(mutex_);
   auto it = sessions_.find(id);
   if (it == sessions_.end() || it->second.row.dead || it->second.row.expires_at <= Now()) {
@@ -74,14 +74,14 @@ Result<HeartbeatAnswer> MemoryStore::Heartbeat(const SessionId& id, milliseconds
     const bool told =
         std::any_of(subject.inbox_holder.begin(), subject.inbox_holder.end(), [&](const auto& row) { return row.second == id; });
     if (told) answer.woken.push_back(subject_id);
-    for (const MemoryTask& task : subject.tasks) {
-      if (task.session == id && task.state == "started" && task.cancel_requested) answer.unwanted.push_back(task.id);
+    for (const MemoryDispatch& dispatch : subject.dispatches) {
+      if (dispatch.session == id && dispatch.state == "started" && dispatch.cancel_requested) answer.unwanted.push_back(dispatch.id);
     }
   }
   return answer;
 }
 
-Status MemoryStore::CloseSession(const SessionId& id) {
+Status MemoryStore::CloseSession(const WorkerSessionId& id) {
   std::lock_guard lock(mutex_);
   auto it = sessions_.find(id);
   if (it == sessions_.end() || it->second.row.dead) return {};
@@ -127,7 +127,7 @@ CreateOutcome MemoryStore::CreateOne(const CreateItem& item) {
   subject.project = item.project;
   subject.kind = item.kind;
   subject.queue = item.queue;
-  subject.band = item.band;
+  subject.priority = item.priority;
   subject.traceparent = item.traceparent;
   subject.required_version = item.required_version;
   subject.created_at = subject.updated_at = Now();
@@ -174,7 +174,7 @@ Claimed MemoryStore::Read(const MemorySubject& subject) const {
   claimed.project = subject.project;
   claimed.kind = subject.kind;
   claimed.queue = subject.queue;
-  claimed.band = subject.band;
+  claimed.priority = subject.priority;
   claimed.wake = subject.wake;
   claimed.head = subject.head;
   if (!subject.snapshots.empty()) claimed.snapshot = subject.snapshots.back();
@@ -190,7 +190,7 @@ Claimed MemoryStore::Read(const MemorySubject& subject) const {
   return claimed;
 }
 
-void MemoryStore::PutGrant(MemorySubject& subject, const SessionId& session, const Suspicion& suspicion) {
+void MemoryStore::PutGrant(MemorySubject& subject, const WorkerSessionId& session, const Suspicion& suspicion) {
   if (Mutant("fence_in_an_earlier_transaction")) proved_[session].insert({subject.id, subject.token});
   subject.holder = session;
   subject.acquired_at = subject.updated_at = Now();
@@ -202,7 +202,7 @@ void MemoryStore::PutGrant(MemorySubject& subject, const SessionId& session, con
   Note(MemoryRecord::What::kGranted, subject);
 }
 
-Claimed MemoryStore::Grant(MemorySubject& subject, const SessionId& session, const Suspicion& suspicion) {
+Claimed MemoryStore::Grant(MemorySubject& subject, const WorkerSessionId& session, const Suspicion& suspicion) {
   bool takeover = subject.ended != LeaseEnd::kOwnWill;
   subject.token = Mint(subject.token);
   PutGrant(subject, session, suspicion);
@@ -212,7 +212,7 @@ Claimed MemoryStore::Grant(MemorySubject& subject, const SessionId& session, con
   before_last_commit_.erase(subject.id);
   claimed.token = subject.token;
   claimed.wake = subject.wake;
-  claimed.barren_takeovers = suspicion.deaths;
+  claimed.takeovers_without_progress = suspicion.deaths;
   claimed.died_alone = suspicion.alone;
   claimed.db_now = Now();
   return claimed;
@@ -226,7 +226,7 @@ Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
   }
   ClaimAnswer answer;
   answer.db_now = Now();
-  const auto tasks_left = [&] { return request.max_tasks - int(answer.tasks.size()); };
+  const auto dispatches_left = [&] { return request.max_dispatches - int(answer.dispatches.size()); };
   if (request.keys) {
     const std::set<ReadyKey> keys(request.keys->begin(), request.keys->end());
     answer.missing = int(request.keys->size());
@@ -234,8 +234,8 @@ Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
     answer.begun_waits =
         std::any_of(ready_.begin(), ready_.end(), [&](const ReadyRow& row) { return row.begun && row.deaths == 0 && Waits(row, request); });
     for (const ReadyKey& key : keys) {
-      auto row = ready_.find({key.queue, key.band, key.ready_at, key.subject});
-      if (row == ready_.end() || row->deaths > 0 || !MayHave(*row, request, tasks_left())) continue;
+      auto row = ready_.find({key.queue, key.priority, key.ready_at, key.subject});
+      if (row == ready_.end() || row->deaths > 0 || !MayHave(*row, request, dispatches_left())) continue;
       --answer.missing;
       const auto picked = ready_.extract(row);
       if (Mutant("offset_before_database") && ++ids_ % 4 == 0) continue;  // the message is done with, and the process dies before it claims
@@ -244,7 +244,7 @@ Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
     admitted_.clear();
     return answer;
   }
-  const auto got = [&] { return int(answer.claimed.size() + answer.tasks.size()); };
+  const auto got = [&] { return int(answer.claimed.size() + answer.dispatches.size()); };
   if (!request.begun_only) {
     for (const ReadyRow& row : PickSuspects(request, request.queues, request.max)) {
       ready_.erase(row);
@@ -252,7 +252,7 @@ Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
     }
     admitted_.clear();
   }
-  for (const ReadyRow& row : PickWaiting(request, request.max - got(), tasks_left())) {
+  for (const ReadyRow& row : PickWaiting(request, request.max - got(), dispatches_left())) {
     ready_.erase(row);
     Picked(row, request, answer);
   }
@@ -264,12 +264,12 @@ bool MemoryStore::Waits(const ReadyRow& row, const ClaimRequest& request) const 
          std::find(request.queues.begin(), request.queues.end(), row.queue) != request.queues.end();
 }
 
-std::vector<MemoryStore::ReadyRow> MemoryStore::PickWaiting(const ClaimRequest& request, int most, int tasks_left) {
+std::vector<MemoryStore::ReadyRow> MemoryStore::PickWaiting(const ClaimRequest& request, int most, int dispatches_left) {
   constexpr std::uint64_t kNewShare = 4;
   std::vector<ReadyRow> waiting;
   for (const ReadyRow& row : ready_) {
     const bool wanted =
-        row.deaths == 0 && Waits(row, request) && (row.begun || !request.begun_only) && MayHave(row, request, request.max_tasks);
+        row.deaths == 0 && Waits(row, request) && (row.begun || !request.begun_only) && MayHave(row, request, request.max_dispatches);
     if (wanted) waiting.push_back(row);
   }
   // A look is counted only if it has the choice.
@@ -278,13 +278,13 @@ std::vector<MemoryStore::ReadyRow> MemoryStore::PickWaiting(const ClaimRequest& 
   };
   const bool begun_first = !of(true) || !of(false) || ++looks_ % kNewShare != 0;
   std::stable_sort(waiting.begin(), waiting.end(), [&](const ReadyRow& a, const ReadyRow& b) {
-    return a.band != b.band ? a.band < b.band : a.begun != b.begun && a.begun == begun_first;
+    return a.priority != b.priority ? a.priority < b.priority : a.begun != b.begun && a.begun == begun_first;
   });
   std::vector<ReadyRow> picked;
   for (const ReadyRow& row : waiting) {
     if (int(picked.size()) >= most) break;
-    if (!MayHave(row, request, tasks_left)) continue;
-    tasks_left -= task_subjects_.contains(TaskId{row.subject.uuid}) ? 1 : 0;
+    if (!MayHave(row, request, dispatches_left)) continue;
+    dispatches_left -= dispatch_subjects_.contains(DispatchId{row.subject.uuid}) ? 1 : 0;
     picked.push_back(row);
   }
   return picked;
@@ -302,7 +302,7 @@ Status MemoryStore::ReadClaimed(std::vector<Claimed>& granted) {
     if (subject == nullptr) continue;
     Claimed read = Read(*subject);
     read.token = claimed.token, read.wake = claimed.wake;  // of the grant: an input since then makes the holder look again
-    read.barren_takeovers = claimed.barren_takeovers, read.died_alone = claimed.died_alone;
+    read.takeovers_without_progress = claimed.takeovers_without_progress, read.died_alone = claimed.died_alone;
     read.db_now = claimed.db_now, read.sticky = claimed.sticky;
     if (read.sticky) LeaveOutState(read);
     claimed = std::move(read);
@@ -310,7 +310,7 @@ Status MemoryStore::ReadClaimed(std::vector<Claimed>& granted) {
   return {};
 }
 
-Result<std::vector<Claimed>> MemoryStore::ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) {
+Result<std::vector<Claimed>> MemoryStore::ReadGrants(const WorkerSessionId& session, std::span<const SubjectId> subjects) {
   std::lock_guard lock(mutex_);
   std::vector<Claimed> granted;
   for (const SubjectId& id : subjects) {
@@ -328,18 +328,19 @@ Result<std::vector<Claimed>> MemoryStore::ReadGrants(const SessionId& session, s
   return granted;
 }
 
-bool MemoryStore::MayHave(const ReadyRow& row, const ClaimRequest& request, int tasks_left) const {
+bool MemoryStore::MayHave(const ReadyRow& row, const ClaimRequest& request, int dispatches_left) const {
   if (row.ready_at > Now()) return false;
-  if (task_subjects_.contains(TaskId{row.subject.uuid})) return tasks_left > 0 && request.known_version >= EventSchemaVersion();
+  if (dispatch_subjects_.contains(DispatchId{row.subject.uuid}))
+    return dispatches_left > 0 && request.known_version >= EventSchemaVersion();
   const MemorySubject& subject = subjects_.at(row.subject);
   const bool kind = request.kinds.empty() || std::find(request.kinds.begin(), request.kinds.end(), subject.kind) != request.kinds.end();
   return kind && subject.required_version <= request.known_version && !Locked(subject.id);
 }
 
 void MemoryStore::Picked(const ReadyRow& row, const ClaimRequest& request, ClaimAnswer& answer) {
-  const TaskId task{row.subject.uuid};
-  if (task_subjects_.contains(task)) {
-    TakeTask(row, request.session, answer);
+  const DispatchId dispatch{row.subject.uuid};
+  if (dispatch_subjects_.contains(dispatch)) {
+    TakeDispatch(row, request.session, answer);
   } else {
     GrantPicked(row, request, answer);
   }
@@ -364,15 +365,15 @@ void MemoryStore::GrantPicked(const ReadyRow& row, const ClaimRequest& request, 
     return;
   }
   if (Refused(row, suspicion.deaths)) return;
-  const Token given_back = request.keys && request.given_back ? request.given_back(subject.id) : Token{};
-  const bool sticky = given_back.value > 0 && given_back == subject.token;
+  const Token released = request.keys && request.released_token ? request.released_token(subject.id) : Token{};
+  const bool sticky = released.value > 0 && released == subject.token;
   Claimed claimed = Grant(subject, request.session, suspicion);
   claimed.sticky = sticky;
   if (sticky) LeaveOutState(claimed);
   if (request.contents_later) {
     Claimed later;
     later.subject = claimed.subject, later.token = claimed.token, later.wake = claimed.wake;
-    later.barren_takeovers = suspicion.deaths, later.died_alone = suspicion.alone, later.db_now = claimed.db_now;
+    later.takeovers_without_progress = suspicion.deaths, later.died_alone = suspicion.alone, later.db_now = claimed.db_now;
     later.sticky = sticky, later.unread = true;
     claimed = std::move(later);
   }
@@ -389,12 +390,12 @@ Result<DueAnswer> MemoryStore::DueReady(std::span<const DueLook> looks, int max)
     if (row.ready_at > Now() || look == looks.end()) continue;
     const std::vector<ReadyKey>& marks = look->marks;
     const auto mark =
-        std::find_if(marks.begin(), marks.end(), [&](const ReadyKey& m) { return m.queue == row.queue && m.band == row.band; });
+        std::find_if(marks.begin(), marks.end(), [&](const ReadyKey& m) { return m.queue == row.queue && m.priority == row.priority; });
     if (mark != marks.end() && std::tie(row.ready_at, row.subject) <= std::tie(mark->ready_at, mark->subject)) continue;
-    if (++taken[{shard, row.queue, row.band}] > max) continue;
-    if (const auto task = task_subjects_.find(TaskId{row.subject.uuid}); task != task_subjects_.end()) {
-      const std::string& trace = subjects_.at(task->second).traceparent;
-      answer.rows.push_back({row.key(), std::string(kTaskReadyKind), EventSchemaVersion(), 0, Token{}, trace});
+    if (++taken[{shard, row.queue, row.priority}] > max) continue;
+    if (const auto dispatch = dispatch_subjects_.find(DispatchId{row.subject.uuid}); dispatch != dispatch_subjects_.end()) {
+      const std::string& trace = subjects_.at(dispatch->second).traceparent;
+      answer.rows.push_back({row.key(), std::string(kDispatchReadyKind), EventSchemaVersion(), 0, Token{}, trace});
       continue;
     }
     const MemorySubject& subject = subjects_.at(row.subject);

@@ -19,9 +19,9 @@
 
 namespace acl {
 
-struct MemoryTask : TaskView {
+struct MemoryDispatch : DispatchView {
   std::string payload;  // empty once it has ended
-  int deaths = 0;       // tasks of its step that were lost before it was taken
+  int deaths = 0;       // dispatches of its step that were lost before it was taken
 };
 
 // One subject with everything stored about it, as a checker wants it.
@@ -29,12 +29,12 @@ struct MemorySubject {
   SubjectId id;
   ProjectId project;
   std::string kind, queue;
-  int band = 1;
+  int priority = 1;
   int required_version = 1;
   WallTime created_at, updated_at;
   std::string traceparent;
   // the lease row
-  std::optional<SessionId> holder;
+  std::optional<WorkerSessionId> holder;
   Token token;
   std::int64_t wake = 0;
   bool closed = false;
@@ -57,10 +57,10 @@ struct MemorySubject {
   std::vector<AttemptRow> attempts;
   std::map<std::string, CompletionRow> completions;
   std::map<std::string, WallTime> timers;
-  std::vector<MemoryTask> tasks;
+  std::vector<MemoryDispatch> dispatches;
   std::vector<CompensationRow> compensations;
-  std::vector<InboxRow> inbox;                // unread
-  std::map<InboxId, SessionId> inbox_holder;  // by row: who held the lease when it was put, and hears of it with a heartbeat
+  std::vector<InboxRow> inbox;                      // unread
+  std::map<InboxId, WorkerSessionId> inbox_holder;  // by row: who held the lease when it was put, and hears of it with a heartbeat
   struct PostKey {
     Hash256 hash;
     WallTime at;
@@ -85,9 +85,9 @@ struct MemorySubject {
 
 // What happened to leases and commits, in order: the checkers' evidence.
 struct MemoryRecord {
-  enum class What { kCreated, kGranted, kReaped, kGivenBack, kDirect, kCommit, kQuarantined } what = What::kCreated;
+  enum class What { kCreated, kGranted, kReaped, kReleased, kDirect, kCommit, kQuarantined } what = What::kCreated;
   SubjectId subject;
-  SessionId session;                                              // nil: create, direct
+  WorkerSessionId session;                                        // nil: create, direct
   Token token;                                                    // of the writer or the one minted
   Token lease_token;                                              // the lease row's when it happened (commit: what the fence compared with)
   std::int64_t base_seq = 0;                                      // head before
@@ -106,7 +106,7 @@ class MemoryStore : public KernelStore {
     bool no_fence = false;                // a commit does not compare session and token
     bool stale_claim = false;             // a takeover reads the subject as it was before the old holder's last commit
     bool no_wake_check_at_close = false;  // release and close do not look at the wake-up counter
-    bool no_task_compare = false;         // a task's result is taken whatever became of the task
+    bool no_dispatch_compare = false;     // a dispatch's result is taken whatever became of the dispatch
     bool closing_snapshot_lost = false;   // a snapshot that closes a journal goes when two newer ones are there
   };
 
@@ -114,12 +114,12 @@ class MemoryStore : public KernelStore {
   MemoryStore(const Clock& clock, Mutants mutants) : clock_(clock), mutants_(mutants) {}
 
   Result<SessionGrant> OpenSession(const SessionRequest& request) override;
-  Result<HeartbeatAnswer> Heartbeat(const SessionId& session, milliseconds ttl) override;
-  Status CloseSession(const SessionId& session) override;
+  Result<HeartbeatAnswer> Heartbeat(const WorkerSessionId& session, milliseconds ttl) override;
+  Status CloseSession(const WorkerSessionId& session) override;
   Result<std::vector<CreateOutcome>> Create(std::span<const CreateItem> items) override;
   Result<ClaimAnswer> Claim(const ClaimRequest& request) override;
   Status ReadClaimed(std::vector<Claimed>& granted) override;
-  Result<std::vector<Claimed>> ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) override;
+  Result<std::vector<Claimed>> ReadGrants(const WorkerSessionId& session, std::span<const SubjectId> subjects) override;
   Result<DueAnswer> DueReady(std::span<const DueLook> looks, int max) override;
   Result<std::vector<CommitOutcome>> Commit(std::span<const CommitItem> items) override;
   Result<std::vector<CommitOutcome>> ReadBack(std::span<const CommitItem> items) override;
@@ -130,14 +130,14 @@ class MemoryStore : public KernelStore {
   Status ForgetAsked(std::span<const std::int64_t> outbox_ids) override;
   // `decide` is called under the store's mutex: it must not call the store.
   Result<CommitOutcome> Command(const CommandRequest& request, const CommandDecider& decide) override;
-  Result<PostAnswer> FinishTask(const TaskReport& report) override;
-  Result<SettleAnswer> SettleTasks(const std::optional<SubjectId>& subject, int max) override;
-  Result<std::vector<HeldTask>> TasksOf(const SessionId& session, milliseconds older_than) override;
+  Result<PostAnswer> FinishDispatch(const DispatchReport& report) override;
+  Result<ReapedDispatches> ReapDispatches(const std::optional<SubjectId>& subject, int max) override;
+  Result<std::vector<HeldDispatch>> DispatchesOf(const WorkerSessionId& session, milliseconds older_than) override;
   Result<ReapAnswer> Reap(int max_leases) override;
   Result<FireAnswer> FireTimers(int max) override;
-  Result<std::vector<std::pair<SubjectId, Token>>> HeldBy(const SessionId& session, milliseconds older_than) override;
-  Status GiveBack(const SubjectId& subject, const SessionId& session, Token token) override;
-  Status Quarantine(const SubjectId& subject, const SessionId& session, Token token, const std::string& reason,
+  Result<std::vector<std::pair<SubjectId, Token>>> HeldBy(const WorkerSessionId& session, milliseconds older_than) override;
+  Status ReleaseLease(const SubjectId& subject, const WorkerSessionId& session, Token token) override;
+  Status Quarantine(const SubjectId& subject, const WorkerSessionId& session, Token token, const std::string& reason,
                     const std::string& detail) override;
   Status ReleaseQuarantine(const SubjectId& subject, const std::string& by) override;
   Status PutContents(std::span<const std::pair<Hash256, std::string>> contents) override;
@@ -145,8 +145,8 @@ class MemoryStore : public KernelStore {
   Result<CollectAnswer> CollectContents(milliseconds grace, const ContentMark& from, int max) override;
   Result<RetainAnswer> Retain(milliseconds sessions, milliseconds request_keys, int max) override;
   Result<DropAnswer> DropSegments(milliseconds keep, int max) override;
-  Result<std::vector<std::optional<LoopLease>>> HoldLoops(std::span<const std::string> names, const SessionId& session,
-                                                          milliseconds ttl) override;
+  Result<std::vector<std::optional<LeaderLease>>> HoldLeaderLeases(std::span<const std::string> names, const WorkerSessionId& session,
+                                                                   milliseconds ttl) override;
 
   // ---- for simulator and checkers
 
@@ -158,8 +158,8 @@ class MemoryStore : public KernelStore {
   void LockLease(const SubjectId& subject);
   void UnlockLease(const SubjectId& subject);
   // The same for a session's row: a reap passes it by.
-  void LockSession(const SessionId& session);
-  void UnlockSession(const SessionId& session);
+  void LockSession(const WorkerSessionId& session);
+  void UnlockSession(const WorkerSessionId& session);
   // Copies, so that a checker may look while others go on.
   std::vector<SubjectId> Subjects() const;  // in the order of their ids
   std::optional<MemorySubject> Inspect(const SubjectId& subject) const;
@@ -173,25 +173,25 @@ class MemoryStore : public KernelStore {
   std::optional<WallTime> NextDue() const;
   struct ReadyRow {
     std::string queue;
-    int band = 1;
+    int priority = 1;
     WallTime ready_at;
-    SubjectId subject;  // a task's id, of a task
+    SubjectId subject;  // a dispatch's id, of a dispatch
     int deaths = 0;     // of a suspect: granted with care
-    bool begun = true;  // of a run that has begun, or a task: goes before what has not
+    bool begun = true;  // of a run that has begun, or a dispatch: goes before what has not
     friend auto operator<=>(const ReadyRow& a, const ReadyRow& b) {
-      return std::tie(a.band, a.ready_at, a.queue, a.subject) <=> std::tie(b.band, b.ready_at, b.queue, b.subject);
+      return std::tie(a.priority, a.ready_at, a.queue, a.subject) <=> std::tie(b.priority, b.ready_at, b.queue, b.subject);
     }
     friend bool operator==(const ReadyRow& a, const ReadyRow& b) { return (a <=> b) == 0; }
-    ReadyKey key() const { return {queue, band, ReadyShard(subject), ready_at, subject}; }
+    ReadyKey key() const { return {queue, priority, ReadyShard(subject), ready_at, subject}; }
   };
   std::vector<ReadyRow> Ready() const;
-  struct LoopRow {
-    SessionId session;
-    LoopLease lease;
+  struct LeaderRow {
+    WorkerSessionId session;
+    LeaderLease lease;
   };
-  std::optional<LoopRow> LoopOf(const std::string& name) const;
-  // As if the database's clock had jumped past the end of every duty's lease: whoever asks next has it, whatever its holder believes.
-  void ExpireLoops();
+  std::optional<LeaderRow> LeaderOf(const std::string& name) const;
+  // As if the database's clock had jumped past the end of every job's lease: whoever asks next has it, whatever its holder believes.
+  void ExpireLeaders();
   bool HasRequestKey(const std::string& key) const;  // of the default project
 
  private:
@@ -200,33 +200,33 @@ class MemoryStore : public KernelStore {
     bool died_with_fleet = false;  // over half of the live sessions died in the same reap
     bool closed = false;           // a clean end
     WallTime died_at;
-    std::optional<Uuid> blamed;  // what killed it: a subject or a task
+    std::optional<Uuid> blamed;  // what killed it: a subject or a dispatch
     milliseconds ttl() const { return std::chrono::duration_cast<milliseconds>(row.expires_at - row.heartbeat_at); }
   };
   WallTime Now() const { return clock_.Wall(); }
-  std::string NameOf(const SessionId& session) const {
+  std::string NameOf(const WorkerSessionId& session) const {
     auto it = sessions_.find(session);
     return it == sessions_.end() ? "" : it->second.row.worker_name;
   }
   Uuid NewId();
   Token Mint(Token old) const;
-  std::optional<LoopLease> HoldOne(const std::string& name, const SessionId& session, milliseconds ttl);
+  std::optional<LeaderLease> HoldOne(const std::string& name, const WorkerSessionId& session, milliseconds ttl);
   MemorySubject* Find(const SubjectId& subject);
   bool Locked(const SubjectId& subject) const { return locked_.contains(subject); }
   static bool HasBegun(const MemorySubject& subject) { return subject.head.seq > 1; }
   void PutReady(const MemorySubject& subject, WallTime at, bool begun = true, int deaths = 0) {
-    ready_.insert({subject.queue, subject.band, at, subject.id, deaths, begun});
+    ready_.insert({subject.queue, subject.priority, at, subject.id, deaths, begun});
   }
   Claimed Read(const MemorySubject& subject) const;
-  Claimed Grant(MemorySubject& subject, const SessionId& session, const Suspicion& suspicion);
-  void PutGrant(MemorySubject& subject, const SessionId& session, const Suspicion& suspicion);
+  Claimed Grant(MemorySubject& subject, const WorkerSessionId& session, const Suspicion& suspicion);
+  void PutGrant(MemorySubject& subject, const WorkerSessionId& session, const Suspicion& suspicion);
   void GrantPicked(const ReadyRow& row, const ClaimRequest& request, ClaimAnswer& answer);
   // -- memory_store_suspicion.cc
   Suspicion NextSuspicionOf(const MemorySubject& subject) const;
   // Suspects of this session without progress.
-  std::vector<Suspect> SuspectsOf(const SessionId& session) const;
-  bool HasSuspectOnTrial(const SessionId& session) const;
-  int SuspectsAdmittedTo(const SessionId& session, int worst) const;
+  std::vector<Suspect> SuspectsOf(const WorkerSessionId& session) const;
+  bool HasSuspectOnTrial(const WorkerSessionId& session) const;
+  int SuspectsAdmittedTo(const WorkerSessionId& session, int worst) const;
   // The places of the suspects that this claim may have, the worst first; they are in admitted_ from now on.
   std::vector<ReadyRow> PickSuspects(const ClaimRequest& request, const std::vector<std::string>& queues, int limit);
   void TakeNamedSuspects(const std::set<ReadyKey>& keys, const ClaimRequest& request, ClaimAnswer& answer);
@@ -234,18 +234,18 @@ class MemoryStore : public KernelStore {
   bool Refused(ReadyRow row, int deaths);
   std::optional<Uuid> BlameOf(const Session& session) const;
   LeaseEnd EndOf(const Session& session, const Uuid& held) const;
-  // A ready row this request may have; of a task, its subject tells nothing.
-  bool MayHave(const ReadyRow& row, const ClaimRequest& request, int tasks_left) const;
+  // A ready row this request may have; of a dispatch, its subject tells nothing.
+  bool MayHave(const ReadyRow& row, const ClaimRequest& request, int dispatches_left) const;
   bool Waits(const ReadyRow& row, const ClaimRequest& request) const;  // in one of its queues, for as long as it asks
-  // The rows a look takes, suspects apart: band by band, what has begun first; every fourth look the other way round.
-  std::vector<ReadyRow> PickWaiting(const ClaimRequest& request, int most, int tasks_left);
+  // The rows a look takes, suspects apart: priority by priority, what has begun first; every fourth look the other way round.
+  std::vector<ReadyRow> PickWaiting(const ClaimRequest& request, int most, int dispatches_left);
   void Picked(const ReadyRow& row, const ClaimRequest& request, ClaimAnswer& answer);
-  void TakeTask(const ReadyRow& row, const SessionId& session, ClaimAnswer& answer);
-  MemoryTask* FindTask(const TaskId& id);
-  void OfferTasks(MemorySubject& subject, const CommitItem& item);
-  void EndTask(MemorySubject& subject, MemoryTask& task, const std::string& state, std::string payload);
-  std::int64_t RetainTasks(milliseconds keep, int max);
-  SettleAnswer Settle(const std::optional<SubjectId>& subject, int max);
+  void TakeDispatch(const ReadyRow& row, const WorkerSessionId& session, ClaimAnswer& answer);
+  MemoryDispatch* FindDispatch(const DispatchId& id);
+  void OfferDispatches(MemorySubject& subject, const CommitItem& item);
+  void EndDispatch(MemorySubject& subject, MemoryDispatch& dispatch, const std::string& state, std::string payload);
+  std::int64_t RetainDispatches(milliseconds keep, int max);
+  ReapedDispatches ReapNow(const std::optional<SubjectId>& subject, int max);
   CreateOutcome CreateOne(const CreateItem& item);
   CommitOutcome CommitOne(const CommitItem& item);
   void Apply(MemorySubject& subject, const CommitItem& item);
@@ -265,7 +265,7 @@ class MemoryStore : public KernelStore {
   std::int64_t epoch_ = 1;
   milliseconds least_journal_retention_ = kLeastJournalRetention;
   std::uint64_t ids_ = 0;
-  std::map<SessionId, Session> sessions_;
+  std::map<WorkerSessionId, Session> sessions_;
   std::map<SubjectId, MemorySubject> subjects_;
   std::map<SubjectId, MemorySubject> before_last_commit_;  // the stale_claim mutant only
   struct CreateKey {
@@ -277,9 +277,9 @@ class MemoryStore : public KernelStore {
   std::set<ReadyRow> ready_;
   std::set<Uuid> admitted_;  // suspects that the claim being answered may have
   std::uint64_t looks_ = 0;
-  std::map<TaskId, SubjectId> task_subjects_;
+  std::map<DispatchId, SubjectId> dispatch_subjects_;
   std::set<SubjectId> locked_;
-  std::set<SessionId> locked_sessions_;
+  std::set<WorkerSessionId> locked_sessions_;
   struct StoredContent {
     std::string bytes;
     WallTime used_at;
@@ -287,8 +287,8 @@ class MemoryStore : public KernelStore {
     std::set<SubjectId> snapshots;  // of which a kept snapshot has it
   };
   std::map<Hash256, StoredContent> contents_;
-  std::map<std::string, LoopRow> loops_;
-  std::map<SessionId, std::set<std::pair<SubjectId, Token>>> proved_;  // the mutant whose fence is tested in a transaction before
+  std::map<std::string, LeaderRow> loops_;
+  std::map<WorkerSessionId, std::set<std::pair<SubjectId, Token>>> proved_;  // the mutant whose fence is tested in a transaction before
   std::map<SubjectId, bool> seen_dead_;  // the mutant whose reap frees in a transaction after the one that looked
   struct SentRow {
     SubjectId sender;

@@ -14,7 +14,7 @@ namespace acl {
 namespace {
 
 // What PostgreSQL refuses by constraint, said before anything is written: an item is applied whole or not at all.
-std::optional<std::string> WhatIsWrong(const MemorySubject& subject, const CommitItem& item) {
+std::optional<std::string> Validate(const MemorySubject& subject, const CommitItem& item) {
   Hash256 chain = subject.head.chain;
   WallTime last = subject.head.last_timestamp;
   std::int64_t seq = item.base_seq;
@@ -56,7 +56,7 @@ std::optional<std::string> WhatIsWrong(const MemorySubject& subject, const Commi
 std::vector<Hash256> EventContentsOf(const CommitItem& item) {
   std::vector<Hash256> hashes = item.contents;
   for (const Event& event : item.events) {
-    if (event.apart) hashes.push_back(event.content_hash);
+    if (event.offloaded) hashes.push_back(event.content_hash);
   }
   return hashes;
 }
@@ -106,7 +106,7 @@ CommitOutcome MemoryStore::CommitOne(const CommitItem& item) {
     outcome.kind = Kind::kFenced;  // not decided on this head: whoever sent it must drop the subject
   } else if (record.wake_moved && !mutants_.no_wake_check_at_close && !Mutant("wake_ignored_at_release")) {
     outcome.kind = Kind::kMoved;
-  } else if (auto wrong = WhatIsWrong(*subject, item)) {
+  } else if (auto wrong = Validate(*subject, item)) {
     outcome.kind = Kind::kRejected;
     outcome.error = *wrong;
   } else if (auto missing = MissingContent(ContentsOf(item))) {
@@ -139,7 +139,7 @@ void MemoryStore::Apply(MemorySubject& subject, const CommitItem& item) {
   for (const CompletionRow& row : item.completions) subject.completions[row.step_id] = row;
   for (const std::string& id : item.timers_cleared) subject.timers.erase(id);
   for (const TimerRow& timer : item.timers_set) subject.timers[timer.timer_id] = timer.fire_at;
-  OfferTasks(subject, item);
+  OfferDispatches(subject, item);
   if (outbox_.empty() && !item.outbox.empty()) outbox_since_ = clock_.Wall();
   for (const OutboxRow& row : item.outbox) outbox_.push_back({subject.id, row, ++last_outbox_id_});
   subject.compensations.insert(subject.compensations.end(), item.compensations.begin(), item.compensations.end());
@@ -273,7 +273,7 @@ Result<CommitOutcome> MemoryStore::Command(const CommandRequest& request, const 
   if (!*decided) return CommitOutcome{CommitOutcome::Kind::kCommitted, subject->wake, {}};
   if (const auto& damage = (*decided)->damage) {
     subject->token = claimed.token;
-    subject->grants.push_back({subject->token, SessionId{}, "direct", subject->head.seq, 0, Now()});
+    subject->grants.push_back({subject->token, WorkerSessionId{}, "direct", subject->head.seq, 0, Now()});
     PutQuarantine(*subject, damage->reason, damage->detail);
     return Error{Code::kCorrupt, damage->detail};
   }
@@ -283,13 +283,13 @@ Result<CommitOutcome> MemoryStore::Command(const CommandRequest& request, const 
   if (item.base_seq != subject->head.seq) {
     return Error{Code::kInvalid, fmt::format("command decided on event {}, the head is {}", item.base_seq, subject->head.seq)};
   }
-  if (auto wrong = WhatIsWrong(*subject, item)) return CommitOutcome{CommitOutcome::Kind::kRejected, subject->wake, *wrong};
+  if (auto wrong = Validate(*subject, item)) return CommitOutcome{CommitOutcome::Kind::kRejected, subject->wake, *wrong};
   for (const Event& event : item.events) {  // stored on the way
-    if (event.apart) contents_.try_emplace(event.content_hash, StoredContent{*event.payload, Now(), {}, {}});
+    if (event.offloaded) contents_.try_emplace(event.content_hash, StoredContent{*event.payload, Now(), {}, {}});
   }
   if (auto missing = MissingContent(ContentsOf(item))) return CommitOutcome{CommitOutcome::Kind::kRejected, subject->wake, *missing};
   subject->token = claimed.token;
-  subject->grants.push_back({subject->token, SessionId{}, "direct", subject->head.seq, 0, Now()});
+  subject->grants.push_back({subject->token, WorkerSessionId{}, "direct", subject->head.seq, 0, Now()});
   MemoryRecord& record = Note(MemoryRecord::What::kDirect, *subject);
   record.events = std::int64_t(item.events.size());
   item.disposition = Disposition::kKeep;

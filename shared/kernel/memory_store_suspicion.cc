@@ -18,31 +18,32 @@ bool ProgressedSince(const MemorySubject& subject, std::int64_t seq) {
 Suspicion MemoryStore::NextSuspicionOf(const MemorySubject& subject) const {
   if (subject.grants.empty()) return {};
   const GrantView& last = subject.grants.back();
-  return NextSuspicion({last.barren, last.died_alone}, subject.ended, ProgressedSince(subject, last.head_seq));
+  return NextSuspicion({last.takeovers_without_progress, last.died_alone}, subject.ended, ProgressedSince(subject, last.head_seq));
 }
 
-std::vector<Suspect> MemoryStore::SuspectsOf(const SessionId& session) const {
+std::vector<Suspect> MemoryStore::SuspectsOf(const WorkerSessionId& session) const {
   std::vector<Suspect> suspects;
   for (const auto& [id, subject] : subjects_) {
-    if (subject.holder == session && IsSuspect(subject.grants.back().barren) && !ProgressedSince(subject, subject.grants.back().head_seq)) {
-      suspects.push_back({id.uuid, subject.grants.back().barren, subject.acquired_at});
+    if (subject.holder == session && IsSuspect(subject.grants.back().takeovers_without_progress) &&
+        !ProgressedSince(subject, subject.grants.back().head_seq)) {
+      suspects.push_back({id.uuid, subject.grants.back().takeovers_without_progress, subject.acquired_at});
     }
-    for (const MemoryTask& task : subject.tasks) {
-      if (task.state == "started" && task.session == session && IsSuspect(task.deaths)) {
-        suspects.push_back({task.id.uuid, task.deaths, *task.started_at});
+    for (const MemoryDispatch& dispatch : subject.dispatches) {
+      if (dispatch.state == "started" && dispatch.session == session && IsSuspect(dispatch.deaths)) {
+        suspects.push_back({dispatch.id.uuid, dispatch.deaths, *dispatch.started_at});
       }
     }
   }
   return suspects;
 }
 
-bool MemoryStore::HasSuspectOnTrial(const SessionId& session) const {
+bool MemoryStore::HasSuspectOnTrial(const WorkerSessionId& session) const {
   const auto suspects = SuspectsOf(session);
   const milliseconds ttl = sessions_.at(session).ttl();
   return std::any_of(suspects.begin(), suspects.end(), [&](const Suspect& one) { return one.since + TrialTime(ttl, one.deaths) > Now(); });
 }
 
-int MemoryStore::SuspectsAdmittedTo(const SessionId& id, int worst) const {
+int MemoryStore::SuspectsAdmittedTo(const WorkerSessionId& id, int worst) const {
   const Session& session = sessions_.at(id);
   TrialBench bench;
   bench.slots = session.row.slots;
@@ -68,8 +69,8 @@ void MemoryStore::TakeNamedSuspects(const std::set<ReadyKey>& keys, const ClaimR
   int named = 0;
   for (const ReadyKey& key : keys) {
     queues.insert(key.queue);
-    const auto row = ready_.find({key.queue, key.band, key.ready_at, key.subject});
-    named += row != ready_.end() && row->deaths > 0 && MayHave(*row, request, request.max_tasks);
+    const auto row = ready_.find({key.queue, key.priority, key.ready_at, key.subject});
+    named += row != ready_.end() && row->deaths > 0 && MayHave(*row, request, request.max_dispatches);
   }
   if (named == 0) return;
   for (const ReadyRow& row : PickSuspects(request, {queues.begin(), queues.end()}, named)) {
@@ -84,7 +85,7 @@ std::vector<MemoryStore::ReadyRow> MemoryStore::PickSuspects(const ClaimRequest&
   for (const ReadyRow& row : ready_) {
     const bool served = std::find(queues.begin(), queues.end(), row.queue) != queues.end();
     const milliseconds age = request.keys ? milliseconds(0) : request.min_age;
-    if (row.deaths > 0 && served && MayHave(row, request, request.max_tasks) && row.ready_at <= Now() - age) {
+    if (row.deaths > 0 && served && MayHave(row, request, request.max_dispatches) && row.ready_at <= Now() - age) {
       waiting.push_back(row);
     }
   }
@@ -94,10 +95,10 @@ std::vector<MemoryStore::ReadyRow> MemoryStore::PickSuspects(const ClaimRequest&
   });
   const int most = std::min(SuspectsAdmittedTo(request.session, waiting.front().deaths), limit);
   std::vector<ReadyRow> picked;
-  int tasks = 0;
+  int dispatches = 0;
   for (const ReadyRow& row : waiting) {
     if (int(picked.size()) >= most) break;
-    if (task_subjects_.contains(TaskId{row.subject.uuid}) && ++tasks > request.max_tasks) continue;
+    if (dispatch_subjects_.contains(DispatchId{row.subject.uuid}) && ++dispatches > request.max_dispatches) continue;
     picked.push_back(row);
     admitted_.insert(row.subject.uuid);
   }

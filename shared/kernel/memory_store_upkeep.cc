@@ -152,9 +152,9 @@ Result<ReapAnswer> MemoryStore::Reap(int max_leases) {
     session->died_with_fleet = dying.size() > 1 && int(dying.size()) * 2 > live;
   }
   for (Session* session : dying) session->blamed = BlameOf(*session);
-  const SettleAnswer settled = Settle(std::nullopt, max_leases);
-  answer.tasks_lost = settled.lost;
-  answer.tasks_withdrawn = settled.withdrawn;
+  const ReapedDispatches settled = ReapNow(std::nullopt, max_leases);
+  answer.dispatches_lost = settled.lost;
+  answer.dispatches_withdrawn = settled.withdrawn;
   answer.more = settled.more;
   for (auto& [id, subject] : subjects_) {
     if (!subject.holder) continue;
@@ -180,7 +180,7 @@ Result<ReapAnswer> MemoryStore::Reap(int max_leases) {
   return answer;
 }
 
-Result<std::vector<std::pair<SubjectId, Token>>> MemoryStore::HeldBy(const SessionId& session, milliseconds older_than) {
+Result<std::vector<std::pair<SubjectId, Token>>> MemoryStore::HeldBy(const WorkerSessionId& session, milliseconds older_than) {
   std::lock_guard lock(mutex_);
   std::vector<std::pair<SubjectId, Token>> held;
   for (const auto& [id, subject] : subjects_) {
@@ -189,11 +189,11 @@ Result<std::vector<std::pair<SubjectId, Token>>> MemoryStore::HeldBy(const Sessi
   return held;
 }
 
-Status MemoryStore::GiveBack(const SubjectId& id, const SessionId& session, Token token) {
+Status MemoryStore::ReleaseLease(const SubjectId& id, const WorkerSessionId& session, Token token) {
   std::lock_guard lock(mutex_);
   MemorySubject* subject = Find(id);
   if (subject == nullptr || subject->holder != session || subject->token != token) return {};
-  Note(MemoryRecord::What::kGivenBack, *subject);
+  Note(MemoryRecord::What::kReleased, *subject);
   subject->holder.reset();
   subject->ended = LeaseEnd::kUncounted;  // nothing of it ran: what it was suspected of it is
   subject->updated_at = Now();
@@ -211,7 +211,7 @@ void MemoryStore::PutQuarantine(MemorySubject& subject, const std::string& reaso
   subject.updated_at = Now();
 }
 
-Status MemoryStore::Quarantine(const SubjectId& id, const SessionId& session, Token token, const std::string& reason,
+Status MemoryStore::Quarantine(const SubjectId& id, const WorkerSessionId& session, Token token, const std::string& reason,
                                const std::string& detail) {
   std::lock_guard lock(mutex_);
   MemorySubject* subject = Find(id);
@@ -289,9 +289,9 @@ Result<RetainAnswer> MemoryStore::Retain(milliseconds sessions, milliseconds req
     const bool old = it->second.row.dead && it->second.died_at < Now() - sessions;
     const bool named = std::any_of(subjects_.begin(), subjects_.end(), [&](const auto& entry) {
       const MemorySubject& subject = entry.second;
-      return subject.holder == it->first || std::any_of(subject.tasks.begin(), subject.tasks.end(), [&](const MemoryTask& task) {
-               return task.session == it->first && task.state == "started";
-             });
+      return subject.holder == it->first ||
+             std::any_of(subject.dispatches.begin(), subject.dispatches.end(),
+                         [&](const MemoryDispatch& dispatch) { return dispatch.session == it->first && dispatch.state == "started"; });
     });
     it = old && !named ? (++answer.sessions, sessions_.erase(it)) : std::next(it);
   }
@@ -302,7 +302,7 @@ Result<RetainAnswer> MemoryStore::Retain(milliseconds sessions, milliseconds req
   };
   prune(request_keys_);
   for (auto& [id, subject] : subjects_) prune(subject.post_keys);
-  answer.tasks = RetainTasks(sessions, max);
+  answer.dispatches = RetainDispatches(sessions, max);
   return answer;
 }
 
@@ -335,18 +335,18 @@ Result<DropAnswer> MemoryStore::DropSegments(milliseconds keep, int max) {
   return answer;
 }
 
-Result<std::vector<std::optional<LoopLease>>> MemoryStore::HoldLoops(std::span<const std::string> names, const SessionId& session,
-                                                                     milliseconds ttl) {
+Result<std::vector<std::optional<LeaderLease>>> MemoryStore::HoldLeaderLeases(std::span<const std::string> names,
+                                                                              const WorkerSessionId& session, milliseconds ttl) {
   std::lock_guard lock(mutex_);
-  std::vector<std::optional<LoopLease>> held;
+  std::vector<std::optional<LeaderLease>> held;
   for (const std::string& name : names) held.push_back(HoldOne(name, session, ttl));
   return held;
 }
 
-std::optional<LoopLease> MemoryStore::HoldOne(const std::string& name, const SessionId& session, milliseconds ttl) {
+std::optional<LeaderLease> MemoryStore::HoldOne(const std::string& name, const WorkerSessionId& session, milliseconds ttl) {
   auto [it, fresh] = loops_.try_emplace(name);
-  LoopRow& loop = it->second;
-  auto holder = sessions_.find(loop.session);  // a coordinator's session is of its duties alone and has no row
+  LeaderRow& loop = it->second;
+  auto holder = sessions_.find(loop.session);  // a coordinator's session is of its jobs alone and has no row
   bool free = fresh || loop.lease.expires_at <= Now() || (holder != sessions_.end() && holder->second.row.dead);
   if (!free && loop.session != session) return std::nullopt;
   loop.session = session;
@@ -373,12 +373,12 @@ void MemoryStore::UnlockLease(const SubjectId& subject) {
   locked_.erase(subject);
 }
 
-void MemoryStore::LockSession(const SessionId& session) {
+void MemoryStore::LockSession(const WorkerSessionId& session) {
   std::lock_guard lock(mutex_);
   locked_sessions_.insert(session);
 }
 
-void MemoryStore::UnlockSession(const SessionId& session) {
+void MemoryStore::UnlockSession(const WorkerSessionId& session) {
   std::lock_guard lock(mutex_);
   locked_sessions_.erase(session);
 }
@@ -430,13 +430,13 @@ std::vector<MemoryStore::ReadyRow> MemoryStore::Ready() const {
   return {ready_.begin(), ready_.end()};
 }
 
-std::optional<MemoryStore::LoopRow> MemoryStore::LoopOf(const std::string& name) const {
+std::optional<MemoryStore::LeaderRow> MemoryStore::LeaderOf(const std::string& name) const {
   std::lock_guard lock(mutex_);
   auto it = loops_.find(name);
   return it == loops_.end() ? std::nullopt : std::optional(it->second);
 }
 
-void MemoryStore::ExpireLoops() {
+void MemoryStore::ExpireLeaders() {
   std::lock_guard lock(mutex_);
   for (auto& [name, loop] : loops_) loop.lease.expires_at = std::min(loop.lease.expires_at, Now());
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What a decision says to another subject (docs/architecture.md#posts-and-creates): an outbox row of its commit, which a duty turns into
+// What a decision says to another subject (docs/architecture.md#posts-and-creates): an outbox row of its commit, which a job turns into
 // an inbox row of the other, exactly once and in the order in which it was said.
 
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// What a decision says to the outside: an outbox row of its commit, which the duty `deliveries` sends, at least once and under one id, and
+// What a decision says to the outside: an outbox row of its commit, which the job `deliveries` sends, at least once and under one id, and
 // in the order in which one subject said it to one endpoint (shared/delivery/, docs/guides/webhooks.md).
 
 #include <string>

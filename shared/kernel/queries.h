@@ -21,13 +21,13 @@ struct SubjectView {
   SubjectId subject;
   ProjectId project;
   std::string kind, queue;
-  int band = 1;
+  int priority = 1;
   std::optional<ListingRow> listing;
   std::string error_message;
   std::optional<WallTime> created_at, updated_at, started_at, completed_at;
   Head head;
   Token token;
-  std::optional<SessionId> holder;
+  std::optional<WorkerSessionId> holder;
   std::string holder_name;
   OpenState state = OpenState::kLost;
   std::optional<WallTime> since;  // of `state`
@@ -44,17 +44,17 @@ struct AttemptView {
   std::optional<WallTime> completed_at;  // if this attempt completed the step
 };
 
-// A task of a dispatched step (task.h).
-struct TaskView {
-  TaskId id;
+// A dispatch of a dispatched step (dispatch.h).
+struct DispatchView {
+  DispatchId id;
   std::string step_id;
   int attempt_id = 0;
   std::string queue;
-  int band = 1;
+  int priority = 1;
   std::string state = "queued";  // queued started done failed cancelled lost
   bool cancel_requested = false;
   Token token;  // of its taker; 0: nobody took it
-  std::optional<SessionId> session;
+  std::optional<WorkerSessionId> session;
   std::string worker_name;
   WallTime created_at;
   std::optional<WallTime> deadline, started_at, ended_at;
@@ -62,7 +62,7 @@ struct TaskView {
 
 struct LeaseView {
   SubjectId subject;
-  SessionId session;
+  WorkerSessionId session;
   std::string worker_name;
   Token token;
   WallTime acquired_at, expires_at;
@@ -70,10 +70,10 @@ struct LeaseView {
 
 struct GrantView {  // one row of lease_history
   Token token;
-  SessionId session;
+  WorkerSessionId session;
   std::string worker_name;
   std::int64_t head_seq = 0;
-  int barren = 0;  // takeovers in a row without a completed step between, this one included
+  int takeovers_without_progress = 0;  // takeovers in a row without a completed step between, this one included
   WallTime granted_at;
   int died_alone = 0;  // of them, those for which it alone is to blame
 };
@@ -106,14 +106,14 @@ struct ListFilter {
 struct Backlog {
   struct Queue {
     std::int64_t rows = 0;   // of the ready table
-    std::int64_t ready = 0;  // runs and tasks that a worker may take now: each once, none that is held or whose time has not come
+    std::int64_t ready = 0;  // runs and dispatches that a worker may take now: each once, none that is held or whose time has not come
     milliseconds oldest{0};  // how long the oldest of those has been ready
     int workers = 0;         // living sessions that take from it
   };
   std::map<std::string, Queue> queues;  // that have ready rows
   milliseconds outbox_oldest{0};        // age of the oldest message that was not sent; 0: there is none
-  // Runs and tasks that died with their workers twice or more without progress (suspicion.h): those that wait for a worker of their own,
-  // and those that have one.
+  // Runs and dispatches that died with their workers twice or more without progress (suspicion.h): those that wait for a worker of their
+  // own, and those that have one.
   std::int64_t suspects_waiting = 0, suspects_held = 0;
 };
 
@@ -149,7 +149,7 @@ class Queries {
     return SnapshotUpTo(subject, std::numeric_limits<std::int64_t>::max());
   }
   virtual Result<std::vector<AttemptView>> Attempts(const SubjectId& subject) = 0;
-  virtual Result<std::vector<TaskView>> Tasks(const SubjectId& subject) = 0;  // in the order of their offering
+  virtual Result<std::vector<DispatchView>> Dispatches(const SubjectId& subject) = 0;  // in the order of their offering
   virtual Result<std::vector<CompensationRow>> Compensations(const SubjectId& subject) = 0;
   virtual Result<std::vector<GrantView>> Grants(const SubjectId& subject) = 0;  // the last kMaxGrants, oldest first
   virtual Result<std::vector<LeaseView>> Leases(int limit) = 0;

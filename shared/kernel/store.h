@@ -33,9 +33,9 @@ class KernelStore {
   // -- sessions
   virtual Result<SessionGrant> OpenSession(const SessionRequest& request) = 0;
   // Locks the row first, tests the clock in a second statement. kLeaseLost once expired or dead: open a new session.
-  virtual Result<HeartbeatAnswer> Heartbeat(const SessionId& session, milliseconds ttl) = 0;
+  virtual Result<HeartbeatAnswer> Heartbeat(const WorkerSessionId& session, milliseconds ttl) = 0;
   // A clean end: marks the session dead; leases it still holds are freed by the reaper. No error if it is dead already.
-  virtual Status CloseSession(const SessionId& session) = 0;
+  virtual Status CloseSession(const WorkerSessionId& session) = 0;
 
   // -- subjects
   // One transaction for all items; one outcome per item. Idempotent by request key. An item with `grant_to` goes to that session if it
@@ -49,9 +49,9 @@ class KernelStore {
   virtual Status ReadClaimed(std::vector<Claimed>& granted) = 0;
   // Of these subjects those that were granted to this session as they were made, with nothing written since, as a claim reads them but for
   // the inbox (Claimed::inbox_left). The others are left out: the hint that named them was wrong, late, or came twice.
-  virtual Result<std::vector<Claimed>> ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) = 0;
-  // Ready rows of these shards that are due, each lane's (shard, queue and band) in the order of their keys, at most `max` of it. What the
-  // relays to a message queue send.
+  virtual Result<std::vector<Claimed>> ReadGrants(const WorkerSessionId& session, std::span<const SubjectId> subjects) = 0;
+  // Ready rows of these shards that are due, each lane's (shard, queue and priority) in the order of their keys, at most `max` of it. What
+  // the relays to a message queue send.
   virtual Result<DueAnswer> DueReady(std::span<const DueLook> looks, int max) = 0;
   Result<DueAnswer> DueReadyOf(int shard, std::vector<ReadyKey> marks, int max) {
     const DueLook one{shard, std::move(marks)};
@@ -81,27 +81,27 @@ class KernelStore {
   // The same of an item alone, if nothing is unread (else kConflict: post to the inbox instead).
   Result<CommitOutcome> Direct(const SubjectId& subject, const DirectDecider& decide);
 
-  // -- tasks (task.h); queued with a commit, taken with a claim
-  // The taker's result becomes an inbox row of the subject. Said again it is `replayed`. kLeaseLost if the task ended otherwise (its taker
-  // was taken for dead): the step is somebody else's. kConflict if the subject is closed, kNotFound.
-  virtual Result<PostAnswer> FinishTask(const TaskReport& report) = 0;
-  // Queued tasks that are wanted back become inbox rows: of this subject, or of all; of all, tasks of dead sessions too.
-  virtual Result<SettleAnswer> SettleTasks(const std::optional<SubjectId>& subject, int max) = 0;
-  // Tasks this session took longer ago than `older_than` and has not ended: what the worker does not know it ends as not started.
-  virtual Result<std::vector<HeldTask>> TasksOf(const SessionId& session, milliseconds older_than) = 0;
+  // -- dispatches (dispatch.h); queued with a commit, taken with a claim
+  // The taker's result becomes an inbox row of the subject. Said again it is `replayed`. kLeaseLost if the dispatch ended otherwise (its
+  // taker was taken for dead): the step is somebody else's. kConflict if the subject is closed, kNotFound.
+  virtual Result<PostAnswer> FinishDispatch(const DispatchReport& report) = 0;
+  // Queued dispatches that are wanted back become inbox rows: of this subject, or of all; of all, dispatches of dead sessions too.
+  virtual Result<ReapedDispatches> ReapDispatches(const std::optional<SubjectId>& subject, int max) = 0;
+  // Dispatches this session took longer ago than `older_than` and has not ended: what the worker does not know it ends as not started.
+  virtual Result<std::vector<HeldDispatch>> DispatchesOf(const WorkerSessionId& session, milliseconds older_than) = 0;
 
   // -- upkeep; any process may call these
-  // Dead sessions: their leases are freed, their tasks lost; and SettleTasks.
+  // Dead sessions: their leases are freed, their dispatches lost; and ReapDispatches.
   virtual Result<ReapAnswer> Reap(int max_leases) = 0;
   virtual Result<FireAnswer> FireTimers(int max) = 0;
-  // Subjects the table says this session holds for longer than `older_than`: what the worker does not know it gives back.
-  virtual Result<std::vector<std::pair<SubjectId, Token>>> HeldBy(const SessionId& session, milliseconds older_than) = 0;
+  // Subjects the table says this session holds for longer than `older_than`: what the worker does not know it releases.
+  virtual Result<std::vector<std::pair<SubjectId, Token>>> HeldBy(const WorkerSessionId& session, milliseconds older_than) = 0;
   // Frees a lease without a commit (a grant that was never heard, a drop after an error): ready row put, token kept. No error if not held.
-  virtual Status GiveBack(const SubjectId& subject, const SessionId& session, Token token) = 0;
+  virtual Status ReleaseLease(const SubjectId& subject, const WorkerSessionId& session, Token token) = 0;
 
   // -- quarantine (fail closed)
   // The holder's: clears the lease, nothing runs until released. kLeaseLost if the token is not the lease's.
-  virtual Status Quarantine(const SubjectId& subject, const SessionId& session, Token token, const std::string& reason,
+  virtual Status Quarantine(const SubjectId& subject, const WorkerSessionId& session, Token token, const std::string& reason,
                             const std::string& detail) = 0;
   // A person's: back to ready, takeover count reset. Leaves an inbox row `quarantine_released {reason, by}`, which the kind turns into an
   // event: the journal itself is not touched while it may be damaged. kNotFound if it is not quarantined.
@@ -119,21 +119,21 @@ class KernelStore {
   // Removes contents that no subject refers to and nobody has put for `grace`, at most `max` looked at, from `from` on.
   virtual Result<CollectAnswer> CollectContents(milliseconds grace, const ContentMark& from, int max) = 0;
 
-  // At most `max` of each: sessions dead for longer than `sessions` that no lease names, and tasks that ended as long ago, whose end was
-  // consumed and whose step needs them no more (completed, offered again, or its subject closed); request keys older than `request_keys`
-  // (the same key is a new request from then on).
+  // At most `max` of each: sessions dead for longer than `sessions` that no lease names, and dispatches that ended as long ago, whose end
+  // was consumed and whose step needs them no more (completed, offered again, or its subject closed); request keys older than
+  // `request_keys` (the same key is a new request from then on).
   virtual Result<RetainAnswer> Retain(milliseconds sessions, milliseconds request_keys, int max) = 0;
 
   // Drops journals that ended longer ago than `keep` (kInvalid below an hour), the oldest first, at most `max` of them: their events go,
   // what they completed and attempted stays. Never a subject's last journal, one without the snapshot that closes it, or one in quarantine.
   virtual Result<DropAnswer> DropSegments(milliseconds keep, int max) = 0;
 
-  // -- duties of a coordinator
+  // -- jobs of a coordinator
   // Takes or renews each; one answer per name, in their order: nullopt if another process has it. Tokens only grow.
-  virtual Result<std::vector<std::optional<LoopLease>>> HoldLoops(std::span<const std::string> names, const SessionId& session,
-                                                                  milliseconds ttl) = 0;
-  Result<std::optional<LoopLease>> HoldLoop(const std::string& name, const SessionId& session, milliseconds ttl) {
-    auto held = HoldLoops({&name, 1}, session, ttl);
+  virtual Result<std::vector<std::optional<LeaderLease>>> HoldLeaderLeases(std::span<const std::string> names,
+                                                                           const WorkerSessionId& session, milliseconds ttl) = 0;
+  Result<std::optional<LeaderLease>> HoldLeaderLease(const std::string& name, const WorkerSessionId& session, milliseconds ttl) {
+    auto held = HoldLeaderLeases({&name, 1}, session, ttl);
     if (!held) return held.error();
     return std::move(held->front());
   }

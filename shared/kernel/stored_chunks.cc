@@ -10,7 +10,7 @@ std::vector<Hash256> NamedBy(const std::optional<Snapshot>& snapshot, const std:
   std::vector<Hash256> hashes;
   if (snapshot) hashes = snapshot->chunks;
   for (const Event& event : events) {
-    if (event.apart && !event.payload) hashes.push_back(event.content_hash);
+    if (event.offloaded && !event.payload) hashes.push_back(event.content_hash);
   }
   return hashes;
 }

@@ -9,8 +9,8 @@
 
 namespace acl {
 
-// Chunks of the snapshot and payloads that lie apart: read at once when the first is asked for. The store, snapshot and events must outlive
-// the reader.
+// Chunks of the snapshot and payloads that are offloaded: read at once when the first is asked for. The store, snapshot and events must
+// outlive the reader.
 ChunkReader ReaderOf(KernelStore& store, const std::optional<Snapshot>& snapshot, const std::vector<Event>& events);
 
 }  // namespace acl

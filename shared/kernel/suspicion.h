@@ -1,5 +1,5 @@
 #pragma once
-// Suspicion (docs/architecture.md#suspicion): which run or task is to blame when a worker dies. Pure decisions; the store of the tests
+// Suspicion (docs/architecture.md#suspicion): which run or dispatch is to blame when a worker dies. Pure decisions; the store of the tests
 // decides by them, and migrations/0160_suspicion.sql says the same in SQL. One conformance suite holds both
 // (conformance_suspicion_test.cc).
 //
@@ -22,7 +22,7 @@ namespace acl {
 
 using std::chrono::milliseconds;
 
-// Deaths of its worker in a row, without a completed step between, from which on a run or task is granted with care.
+// Deaths of its worker in a row, without a completed step between, from which on a run or dispatch is granted with care.
 inline constexpr int kSuspectFrom = 2;
 // Deaths in a row for which it alone is to blame, after which it is judged: its open step fails.
 inline constexpr int kJudgedAt = 5;
@@ -73,7 +73,7 @@ struct TrialBench {
 int SuspectsAdmitted(const TrialBench& bench, int worst);
 
 struct Suspect {
-  Uuid id;  // a run's or a task's
+  Uuid id;  // a run's or a dispatch's
   int deaths = 0;
   WallTime since;  // its grant
 };

@@ -34,18 +34,18 @@ struct SessionRequest {
 };
 
 struct SessionGrant {
-  SessionId session;
+  WorkerSessionId session;
   WallTime db_now;
 };
 
 struct HeartbeatAnswer {
   WallTime db_now;
-  std::vector<SubjectId> woken;  // subjects of this session with unread inbox rows
-  std::vector<TaskId> unwanted;  // tasks this session runs that should stop
+  std::vector<SubjectId> woken;      // subjects of this session with unread inbox rows
+  std::vector<DispatchId> unwanted;  // dispatches this session runs that should stop
 };
 
 struct SessionRow {
-  SessionId session;
+  WorkerSessionId session;
   std::string worker_name, host, version;
   int pid = 0, slots = 0;
   std::vector<std::string> queues;
@@ -91,17 +91,17 @@ struct OutboxRow {
 };
 
 // A dispatched step (docs/architecture.md#dispatch): granted once per attempt, fenced by its own token. What the payload holds:
-// task_format.h.
-struct TaskRow {
+// dispatch_format.h.
+struct DispatchRow {
   std::string step_id;
   int attempt_id = 0;
   std::string queue;
-  int band = 1;
+  int priority = 1;
   std::string payload;
   std::optional<WallTime> deadline;  // no attempt of the step is worth anything after it
   bool cancel_requested = false;     // wanted back by the very item that offers it
 };
-struct TaskKey {
+struct DispatchKey {
   std::string step_id;
   int attempt_id = 0;
 };
@@ -113,7 +113,7 @@ struct CompensationRow {
   WallTime at;
 };
 
-// An outside input: approve, signal, cancel, pause, resume, timer fired, task result.
+// An outside input: approve, signal, cancel, pause, resume, timer fired, dispatch result.
 struct InboxRow {
   InboxId id;
   std::string kind;
@@ -124,8 +124,8 @@ struct InboxRow {
 // What the API lists of a subject; for a workflow run the row of document 002's `workflows`. Written only when something in it changes.
 struct ListingRow {
   std::string name, version, owner;
-  std::string status;     // document 002's words, upper case
-  std::string spec_text;  // as submitted
+  std::string status;           // document 002's words, upper case
+  std::string definition_text;  // as submitted
   std::string labels_json = "{}";
 };
 
@@ -138,7 +138,7 @@ struct ListingChange {
 
 // Why an open subject does not run now; nothing of it is needed for safety.
 struct Waiting {
-  std::string reason;  // "retry", "person", "timer", "uncertain", "paused", "task"
+  std::string reason;  // "retry", "person", "timer", "uncertain", "paused", "dispatch"
   std::optional<WallTime> next_wake;
 };
 
@@ -149,7 +149,7 @@ struct CreateItem {
   ProjectId project = kDefaultProject;
   std::string kind;  // e.g. "workflow"
   std::string queue = "default";
-  int band = 1;                            // 0 (first) .. 3
+  int priority = 1;                        // 0 (first) .. 3
   int required_version = 1;                // event schema a worker must know to claim it
   std::optional<std::string> request_key;  // idempotency key, unique in the project
   Hash256 request_hash{};                  // of the canonical request; another one under the same key is kConflict
@@ -161,7 +161,7 @@ struct CreateItem {
   std::vector<Hash256> contents;  // that the first events name: stored already, and kept from now on
   bool make_ready = true;
   // Set: granted to this session as it is made, if it lives, instead of made ready. Only what Grantable says yes to.
-  std::optional<SessionId> grant_to;
+  std::optional<WorkerSessionId> grant_to;
   std::string traceparent;  // W3C, for messages that wake workers for it; empty: none
 };
 
@@ -181,7 +181,7 @@ bool Grantable(const CreateItem& item);
 // Names a row of `ready`: what a queue's message carries. Shards spread a lane's rows over relays and claims.
 struct ReadyKey {
   std::string queue = "default";
-  int band = 1, shard = 0;  // 0 .. 3 each
+  int priority = 1, shard = 0;  // 0 .. 3 each
   WallTime ready_at;
   SubjectId subject;
 
@@ -192,19 +192,19 @@ inline constexpr int kReadyShards = 4;
 int ReadyShard(const SubjectId& subject);
 
 struct ClaimRequest {
-  SessionId session;
+  WorkerSessionId session;
   std::vector<std::string> queues{"default"};
   int max = 1;
   int known_version = EventSchemaVersion();
   std::vector<std::string> kinds;  // kinds of subjects this process can run; empty = all
-  int max_tasks = 0;               // of the rows at most so many tasks, whatever `kinds` says
+  int max_dispatches = 0;          // of the rows at most so many dispatches, whatever `kinds` says
   milliseconds min_age{0};         // only rows that have been ready for so long
-  bool begun_only = false;         // only rows of runs that have begun, and tasks
+  bool begun_only = false;         // only rows of runs that have begun, and dispatches
   // Set: these rows and no others; `max` and `begun_only` do not count, `queues` and `min_age` are what `begun_waits` is asked about.
   std::optional<std::vector<ReadyKey>> keys;
   // By keys only: the token under which this process last gave the subject back, if it still has its state; Token{} if not. May be empty,
   // is asked from the thread that claims.
-  std::function<Token(const SubjectId&)> given_back;
+  std::function<Token(const SubjectId&)> released_token;
   bool contents_later = false;  // leases alone; what is in the subjects is read by ReadClaimed
 };
 
@@ -215,7 +215,7 @@ struct DueRow {
   int required_version = 1;
   std::int64_t event_seq = 0;
   Token token;
-  std::string traceparent;  // CreateItem::traceparent; of a task, its subject's
+  std::string traceparent;  // CreateItem::traceparent; of a dispatch, its subject's
 };
 // What is asked about one shard: of a lane that `marks` names only rows behind the mark (its `ready_at` and subject).
 struct DueLook {
@@ -240,7 +240,7 @@ struct Claimed {
   SubjectId subject;
   ProjectId project;
   std::string kind, queue;
-  int band = 1;
+  int priority = 1;
   Token token;
   std::int64_t wake = 0;  // wake-up counter at the time of reading
   Head head;
@@ -249,31 +249,32 @@ struct Claimed {
   std::vector<AttemptRow> attempts;  // of steps that have no completion
   std::vector<InboxRow> inbox;       // unread, oldest first
   std::vector<TimerRow> timers;
-  int barren_takeovers = 0;  // takeovers in a row without a completed step between, this one included
-  int died_alone = 0;        // of them, those for which this subject alone is to blame (suspicion.h)
-  WallTime db_now;           // the database's time of the grant
-  bool inbox_left = false;   // there may be unread rows that were not read here; `wake` is of before them
-  // Nobody held it since the claimer gave it back (ClaimRequest::given_back): snapshot, events and attempts are as they were, and not read.
+  int takeovers_without_progress = 0;  // takeovers in a row without a completed step between, this one included
+  int died_alone = 0;                  // of them, those for which this subject alone is to blame (suspicion.h)
+  WallTime db_now;                     // the database's time of the grant
+  bool inbox_left = false;             // there may be unread rows that were not read here; `wake` is of before them
+  // Nobody held it since the claimer gave it back (ClaimRequest::released_token): snapshot, events and attempts are as they were, and not
+  // read.
   bool sticky = false;
   bool unread = false;  // ClaimRequest::contents_later: token, wake-up counter and takeovers are known, the rest is not yet
 };
 
-// A task of a dispatched step, granted under a token of its own (scope `run/step`).
-struct ClaimedTask {
-  TaskId id;
+// A dispatch of a dispatched step, granted under a token of its own (scope `run/step`).
+struct ClaimedDispatch {
+  DispatchId id;
   SubjectId subject;
   ProjectId project;
-  TaskRow row;
+  DispatchRow row;
   Token token;
 };
 
 struct ClaimAnswer {
   std::vector<Claimed> claimed;
-  std::vector<ClaimedTask> tasks;
-  int dropped = 0;      // ready rows of held or closed subjects and of tasks that are wanted back, deleted unclaimed
+  std::vector<ClaimedDispatch> dispatches;
+  int dropped = 0;      // ready rows of held or closed subjects and of dispatches that are wanted back, deleted unclaimed
   int quarantined = 0;  // subjects quarantined by this claim: they killed too many workers alone
   int missing = 0;      // by keys only: rows that were gone, locked, not due or not for this program
-  // By keys only, as of before them: a row of a run that has begun, or a task, has been ready for `min_age`.
+  // By keys only, as of before them: a row of a run that has begun, or a dispatch, has been ready for `min_age`.
   bool begun_waits = false;
   WallTime db_now;
 };
@@ -285,7 +286,7 @@ enum class Disposition { kKeep, kRelease, kClose };
 // One subject's part of a group commit. A subject is at most once in a batch.
 struct CommitItem {
   SubjectId subject;
-  SessionId session;
+  WorkerSessionId session;
   Token token;
   std::int64_t base_seq = 0;      // the head it was decided on
   std::vector<Event> events;      // base_seq + 1 .. , sealed
@@ -295,8 +296,9 @@ struct CommitItem {
   std::vector<CompletionRow> completions;
   std::vector<TimerRow> timers_set;
   std::vector<std::string> timers_cleared;
-  std::vector<TaskRow> tasks;
-  std::vector<TaskKey> tasks_cancelled;  // wanted back: SettleTasks ends those nobody took, the heartbeat tells the others' workers
+  std::vector<DispatchRow> dispatches;
+  std::vector<DispatchKey>
+      dispatches_cancelled;  // wanted back: ReapDispatches ends those nobody took, the heartbeat tells the others' workers
   std::vector<OutboxRow> outbox;
   std::vector<CompensationRow> compensations;
   std::vector<InboxId> consumed_inbox;
@@ -334,27 +336,27 @@ struct InboxPost {
   std::optional<std::string> request_key;
 };
 struct PostAnswer {
-  bool replayed = false;            // the same request key was posted before
-  std::optional<SessionId> holder;  // whom to ring; none: a ready row was put
+  bool replayed = false;                  // the same request key was posted before
+  std::optional<WorkerSessionId> holder;  // whom to ring; none: a ready row was put
   std::string queue;
 };
 
-// What a task's taker says of it in the end.
-struct TaskReport {
-  TaskId task;
+// What a dispatch's taker says of it in the end.
+struct DispatchReport {
+  DispatchId dispatch;
   Token token;
   std::string state;    // "done", "failed" or "cancelled": what the row says from then on
-  std::string payload;  // of the inbox row: capability/task_format.h
+  std::string payload;  // of the inbox row: capability/dispatch_format.h
 };
 
-// A task a session has taken and not ended.
-struct HeldTask {
-  TaskId task;
+// A dispatch a session has taken and not ended.
+struct HeldDispatch {
+  DispatchId dispatch;
   Token token;
-  TaskKey key;
+  DispatchKey key;
 };
 
-struct SettleAnswer {
+struct ReapedDispatches {
   int lost = 0, withdrawn = 0;
   bool more = false;  // call again
 };
@@ -362,7 +364,7 @@ struct SettleAnswer {
 struct ReapAnswer {
   int sessions_died = 0;
   int leases_freed = 0;
-  int tasks_lost = 0, tasks_withdrawn = 0;
+  int dispatches_lost = 0, dispatches_withdrawn = 0;
   bool more = false;  // call again
   // Until the first of the living sessions dies, by the database's clock, if nothing is heard of it. 0: one is over, or was just ended.
   std::optional<std::chrono::milliseconds> next_death = std::nullopt;
@@ -393,13 +395,13 @@ struct DropAnswer {
   bool more = false;  // call again
 };
 
-// What retention removed: sessions long dead, request keys nobody repeats any more, tasks that ended long ago.
+// What retention removed: sessions long dead, request keys nobody repeats any more, dispatches that ended long ago.
 struct RetainAnswer {
-  std::int64_t sessions = 0, request_keys = 0, tasks = 0;
+  std::int64_t sessions = 0, request_keys = 0, dispatches = 0;
 };
 
-// A duty that one process at a time should do (scheduler, reaper, timers, relay): a lease of its own kind, with a token.
-struct LoopLease {
+// A job that one process at a time should do (scheduler, reaper, timers, relay): a lease of its own kind, with a token.
+struct LeaderLease {
   std::string name;
   Token token;
   WallTime expires_at;

@@ -43,7 +43,7 @@ constexpr std::array<std::pair<std::string_view, char>, 12> kPunctuation{{{"‘"
                                                                           {"—", '-'},
                                                                           {"−", '-'}}};
 
-std::string Settled(const std::string& text) {
+std::string WithSingleSpaces(const std::string& text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     bool replaced = false;
@@ -71,8 +71,8 @@ constexpr int kClean = UTF8PROC_STABLE | UTF8PROC_COMPAT | UTF8PROC_COMPOSE | UT
 
 }  // namespace
 
-std::string CleanText(std::string_view text) { return Settled(Mapped(text, kClean)); }
-std::string PlainText(std::string_view text) { return Settled(Mapped(text, kClean | UTF8PROC_CASEFOLD)); }
+std::string CleanText(std::string_view text) { return WithSingleSpaces(Mapped(text, kClean)); }
+std::string PlainText(std::string_view text) { return WithSingleSpaces(Mapped(text, kClean | UTF8PROC_CASEFOLD)); }
 
 std::vector<std::string> Sentences(std::string_view plain) {
   std::vector<std::string> sentences;

@@ -91,7 +91,7 @@ void* CurlPool::Take() {
   return handle;
 }
 
-void CurlPool::GiveBack(void* handle) {
+void CurlPool::ReturnHandle(void* handle) {
   {
     std::lock_guard lock(mutex_);
     if (idle_.size() < kMostIdle) {
@@ -141,7 +141,7 @@ Result<Answer> CurlPool::Send(const Exchange& exchange) {
   ::curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
   taking.answer.status = int(status);
   if (code == CURLE_OK) {
-    GiveBack(handle);
+    ReturnHandle(handle);
     return std::move(taking.answer);
   }
   const std::string why = reason[0] ? reason : ::curl_easy_strerror(code);

@@ -35,7 +35,7 @@ class CurlPool {
 
  private:
   void* Take();
-  void GiveBack(void* handle);
+  void ReturnHandle(void* handle);
 
   std::mutex mutex_;
   std::vector<void*> idle_;  // CURL*

@@ -8,7 +8,7 @@
 namespace acl::s3 {
 namespace {
 
-constexpr std::size_t kToldBytes = 300;  // of what a server says
+constexpr std::size_t kDetailBytes = 300;  // of what a server says
 
 std::optional<std::string> Decoded(std::string_view text) {
   static const std::map<std::string_view, char> kNamed{{"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};
@@ -54,7 +54,7 @@ std::string Told(const Answer& answer) {
   std::string told = XmlText(answer.body, "Code").value_or("");
   if (auto message = XmlText(answer.body, "Message")) told += (told.empty() ? "" : ": ") + *message;
   for (char& c : told) c = c >= 0 && c < ' ' ? ' ' : c;
-  return told.substr(0, kToldBytes);
+  return told.substr(0, kDetailBytes);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 
 // From kN5 on: of claims alone.
 enum Column { kPart, kSubject, kN1, kN2, kN3, kN4, kU1, kU2, kT1, kT2, kB1, kB2, kB3, kAt1, kN5, kN6, kT3, kT4, kB4, kBegunWaits };
-enum Part { kMeta = 0, kHead = 1, kSnapshot = 2, kEvent = 3, kAttempt = 4, kInbox = 5, kTimer = 6, kTask = 8, kGiven = 9 };
+enum Part { kMeta = 0, kHead = 1, kSnapshot = 2, kEvent = 3, kAttempt = 4, kInbox = 5, kTimer = 6, kDispatch = 8, kGiven = 9 };
 
 Snapshot ReadSnapshot(const Rows& rows, int i) {
   Snapshot snapshot;
@@ -38,7 +38,7 @@ Event ReadEvent(const Rows& rows, int i, const SubjectId& subject) {
   std::size_t line = both.find('\n');
   if (line == std::string_view::npos || line + 1 >= both.size()) throw std::invalid_argument("event without a producer version");
   event.producer_version = std::string(both.substr(0, line));
-  event.apart = both[line + 1] == '@';
+  event.offloaded = both[line + 1] == '@';
   event.checksum = rows.Hash(i, kB1);
   event.content_hash = rows.Hash(i, kB2);
   event.chain = rows.Hash(i, kB3);
@@ -54,14 +54,14 @@ void ReadHead(const Rows& rows, int i, Claimed& claimed) {
   claimed.token = Token{rows.Int(i, kN1)};
   claimed.wake = rows.Int(i, kN2);
   if (rows.columns() > kN5) {
-    claimed.barren_takeovers = int(rows.Int(i, kN5));
+    claimed.takeovers_without_progress = int(rows.Int(i, kN5));
     claimed.sticky = rows.Int(i, kN6) == 1;
   }
   claimed.unread = rows.IsNull(i, kN3);
   if (claimed.unread) return;
   if (rows.columns() > kN5 && !rows.IsNull(i, kT3)) claimed.died_alone = std::stoi(rows.Text(i, kT3));
   claimed.head.seq = rows.Int(i, kN3);
-  claimed.band = int(rows.Int(i, kN4));
+  claimed.priority = int(rows.Int(i, kN4));
   claimed.project = ProjectId{rows.Id(i, kU1)};
   claimed.head.journal = JournalId{rows.Id(i, kU2)};
   claimed.kind = rows.Text(i, kT1);
@@ -73,22 +73,22 @@ void ReadHead(const Rows& rows, int i, Claimed& claimed) {
 }
 
 // t2 is "queue\npayload".
-ClaimedTask ReadTask(const Rows& rows, int i, const SubjectId& subject) {
-  ClaimedTask task;
-  task.subject = subject;
-  task.row.attempt_id = int(rows.Int(i, kN1));
-  task.row.band = int(rows.Int(i, kN2));
-  task.token = Token{rows.Int(i, kN3)};
-  task.id = TaskId{rows.Id(i, kU1)};
-  task.project = ProjectId{rows.Id(i, kU2)};
-  task.row.step_id = rows.Text(i, kT1);
+ClaimedDispatch ReadDispatch(const Rows& rows, int i, const SubjectId& subject) {
+  ClaimedDispatch dispatch;
+  dispatch.subject = subject;
+  dispatch.row.attempt_id = int(rows.Int(i, kN1));
+  dispatch.row.priority = int(rows.Int(i, kN2));
+  dispatch.token = Token{rows.Int(i, kN3)};
+  dispatch.id = DispatchId{rows.Id(i, kU1)};
+  dispatch.project = ProjectId{rows.Id(i, kU2)};
+  dispatch.row.step_id = rows.Text(i, kT1);
   std::string_view both = rows.View(i, kT2);
   const std::size_t line = both.find('\n');
-  if (line == std::string_view::npos) throw std::invalid_argument("task without a queue");
-  task.row.queue = std::string(both.substr(0, line));
-  task.row.payload = std::string(both.substr(line + 1));
-  task.row.deadline = rows.MaybeTime(i, kAt1);
-  return task;
+  if (line == std::string_view::npos) throw std::invalid_argument("dispatch without a queue");
+  dispatch.row.queue = std::string(both.substr(0, line));
+  dispatch.row.payload = std::string(both.substr(line + 1));
+  dispatch.row.deadline = rows.MaybeTime(i, kAt1);
+  return dispatch;
 }
 
 }  // namespace
@@ -128,8 +128,8 @@ ClaimAnswer DecodeClaim(const Rows& rows) {
     }
     if (part == kGiven) continue;
     SubjectId subject{rows.Id(i, kSubject)};
-    if (part == kTask) {
-      answer.tasks.push_back(ReadTask(rows, i, subject));
+    if (part == kDispatch) {
+      answer.dispatches.push_back(ReadDispatch(rows, i, subject));
       continue;
     }
     Claimed& claimed = by_subject[subject];

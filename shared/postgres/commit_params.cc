@@ -4,7 +4,7 @@
 #include <numeric>
 #include <set>
 
-#include "shared/kernel/task.h"
+#include "shared/kernel/dispatch.h"
 #include "shared/postgres/claim_rows.h"
 #include "shared/postgres/commit_statement.h"
 #include "shared/postgres/packed_payload.h"
@@ -61,14 +61,14 @@ void AddEntry(RowArray& entries, int n, const CommitItem& item, const Event& e, 
   entries.Bytes(e.chain);
   const CompletionRow* completion = room.completion >= 0 ? &item.completions[std::size_t(room.completion)] : nullptr;
   const AttemptRow* attempt = room.attempt >= 0 ? &item.attempts[std::size_t(room.attempt)] : nullptr;
-  if (e.apart || !e.payload) {
+  if (e.offloaded || !e.payload) {
     entries.Null(Oid::kText).Null(Oid::kBytea);
   } else if (const auto packed = Pack(*e.payload, {e.timestamp, completion ? completion->step_id : "", attempt ? attempt->step_id : ""})) {
     entries.Text(packed->text).Bytes(packed->root);
   } else {
     entries.Text(*e.payload).Null(Oid::kBytea);
   }
-  entries.Bool(e.apart);
+  entries.Bool(e.offloaded);
   if (completion != nullptr) {
     const CompletionRow& c = *completion;
     entries.Text(c.step_id).Int32(c.attempt_id).Bool(Fused(item, c)).Bytes(c.result_checksum);
@@ -186,9 +186,9 @@ void BindInbox(std::span<const CommitItem> items, Params& params) {
   params.List("i_item", i_item).List("i_id", i_id);
 }
 
-void BindTasksAndOutbox(std::span<const CommitItem> items, Params& params) {
-  Array k_item(Oid::kInt4), k_step(Oid::kText), k_attempt(Oid::kInt4), k_queue(Oid::kText), k_band(Oid::kInt4), k_payload(Oid::kText),
-      k_deadline(Oid::kTimestamptz), k_task(Oid::kUuid), k_unwanted(Oid::kBool), kc_item(Oid::kInt4), kc_step(Oid::kText),
+void BindDispatchesAndOutbox(std::span<const CommitItem> items, Params& params) {
+  Array k_item(Oid::kInt4), k_step(Oid::kText), k_attempt(Oid::kInt4), k_queue(Oid::kText), k_priority(Oid::kInt4), k_payload(Oid::kText),
+      k_deadline(Oid::kTimestamptz), k_dispatch(Oid::kUuid), k_unwanted(Oid::kBool), kc_item(Oid::kInt4), kc_step(Oid::kText),
       kc_attempt(Oid::kInt4);
   Array o_item(Oid::kInt4), o_topic(Oid::kText), o_key(Oid::kText), o_payload(Oid::kText);
   Array u_item(Oid::kInt4), u_step(Oid::kText), u_capability(Oid::kText), u_inputs(Oid::kText), u_status(Oid::kText), u_error(Oid::kText),
@@ -196,28 +196,28 @@ void BindTasksAndOutbox(std::span<const CommitItem> items, Params& params) {
   int n = 0;
   for (const CommitItem& item : items) {
     ++n;
-    for (const TaskRow& k : item.tasks) {
-      k_item.Int32(n), k_step.Text(k.step_id), k_attempt.Int32(k.attempt_id), k_queue.Text(k.queue), k_band.Int32(k.band);
+    for (const DispatchRow& k : item.dispatches) {
+      k_item.Int32(n), k_step.Text(k.step_id), k_attempt.Int32(k.attempt_id), k_queue.Text(k.queue), k_priority.Int32(k.priority);
       k_payload.Text(k.payload), k_deadline.MaybeTime(k.deadline), k_unwanted.Bool(k.cancel_requested);
-      k_task.Id(TaskIdOf(item.subject, k.step_id, k.attempt_id).uuid);
+      k_dispatch.Id(DispatchIdOf(item.subject, k.step_id, k.attempt_id).uuid);
     }
-    for (const TaskKey& k : item.tasks_cancelled) kc_item.Int32(n), kc_step.Text(k.step_id), kc_attempt.Int32(k.attempt_id);
+    for (const DispatchKey& k : item.dispatches_cancelled) kc_item.Int32(n), kc_step.Text(k.step_id), kc_attempt.Int32(k.attempt_id);
     for (const OutboxRow& o : item.outbox) o_item.Int32(n), o_topic.Text(o.topic), o_key.Text(o.key), o_payload.Text(o.payload);
     for (const CompensationRow& u : item.compensations) {
       u_item.Int32(n), u_step.Text(u.step_id), u_capability.Text(u.capability), u_inputs.Text(u.inputs_json), u_status.Text(u.status);
       u_error.Text(u.error), u_at.Time(u.at);
     }
   }
-  params.List("k_item", k_item).List("k_step", k_step).List("k_attempt", k_attempt).List("k_queue", k_queue).List("k_band", k_band);
+  params.List("k_item", k_item).List("k_step", k_step).List("k_attempt", k_attempt).List("k_queue", k_queue).List("k_priority", k_priority);
   params.List("k_payload", k_payload).List("k_deadline", k_deadline);
-  params.List("k_task", k_task).List("k_unwanted", k_unwanted).Int32("k_version", EventSchemaVersion());
+  params.List("k_dispatch", k_dispatch).List("k_unwanted", k_unwanted).Int32("k_version", EventSchemaVersion());
   params.List("kc_item", kc_item).List("kc_step", kc_step).List("kc_attempt", kc_attempt);
   params.List("o_item", o_item).List("o_topic", o_topic).List("o_key", o_key).List("o_payload", o_payload);
   params.List("u_item", u_item).List("u_step", u_step).List("u_capability", u_capability).List("u_inputs", u_inputs);
   params.List("u_status", u_status).List("u_error", u_error).List("u_at", u_at);
 }
 
-// Everything in the content store that the items name: what their events say, payloads apart, chunks of snapshots.
+// Everything in the content store that the items name: what their events say, offloaded payloads, chunks of snapshots.
 void BindContents(std::span<const CommitItem> items, Params& params) {
   Array x_item(Oid::kInt4), x_hash(Oid::kBytea), x_snapshot(Oid::kBool);
   int n = 0;
@@ -226,7 +226,7 @@ void BindContents(std::span<const CommitItem> items, Params& params) {
     const auto refer = [&](const Hash256& hash, bool snapshot = false) { x_item.Int32(n), x_hash.Bytes(hash), x_snapshot.Bool(snapshot); };
     for (const Hash256& hash : item.contents) refer(hash);
     for (const Event& event : item.events) {
-      if (event.apart) refer(event.content_hash);
+      if (event.offloaded) refer(event.content_hash);
     }
     if (!item.snapshot) continue;
     for (const Hash256& chunk : item.snapshot->chunks) refer(chunk, true);
@@ -300,12 +300,12 @@ bool AllInEvents(const CommitItem& item) {
 void AddEvent(RowArray& events, int item, const Event& e) {
   events.Row().Int32(item).Id(e.subject.uuid).Int64(e.token.value).Int64(e.seq).Id(e.journal.uuid).Text(e.type);
   events.Int32(e.schema_version).Text(e.producer_version).Time(e.timestamp).Bytes(e.checksum).Bytes(e.content_hash).Bytes(e.chain);
-  if (e.apart || !e.payload) {
+  if (e.offloaded || !e.payload) {
     events.Null(Oid::kText);
   } else {
     events.Text(*e.payload);
   }
-  events.Bool(e.apart);
+  events.Bool(e.offloaded);
 }
 
 Params BindCommit(std::span<const CommitItem> items, CommitForm form, bool direct, const RowTypes& types) {
@@ -326,7 +326,7 @@ Params BindCommit(std::span<const CommitItem> items, CommitForm form, bool direc
   BindOtherRows(items, types, params);
   if (form == CommitForm::kRows) return params;
   BindInbox(items, params);
-  BindTasksAndOutbox(items, params);
+  BindDispatchesAndOutbox(items, params);
   BindSnapshots(items, params);
   BindContents(items, params);
   if (form == CommitForm::kRolled) BindSegments(items, params);

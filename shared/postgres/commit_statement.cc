@@ -80,9 +80,9 @@ std::string Events(const std::string& from, const std::string& landed) {
   return R"(
 w_events AS (
   INSERT INTO journal_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain,
-                            payload, root, apart, completed, completed_attempt, result_checksum, begun, begun_attempt, begun_at)
+                            payload, root, offloaded, completed, completed_attempt, result_checksum, begun, begun_attempt, begun_at)
   SELECT e.subject, e.seq, e.journal, e.type, e.schema, e.producer, e.token, e.at, e.checksum, e.content, e.chain, e.payload,
-         e.root, e.apart, e.completed,
+         e.root, e.offloaded, e.completed,
          CASE WHEN e.completed IS NULL THEN e.attempt
               WHEN (SELECT c.attempt_id FROM other_completions c WHERE c.subject_id = e.subject AND c.step_id = e.completed) IS NOT NULL THEN 0
               WHEN e.held THEN e.attempt
@@ -196,8 +196,8 @@ const std::string kUsualWrites =
 constexpr const char* kReady = R"(,
 ready_time AS MATERIALIZED (SELECT clock_timestamp() AS at),
 w_ready AS (
-  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version, begun)
-  SELECT s.queue, s.band, ready_shard(s.subject_id), greatest((SELECT at FROM ready_time), ($not_before::timestamptz[])[r.item]), s.subject_id, s.kind,
+  INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version, begun)
+  SELECT s.queue, s.priority, ready_shard(s.subject_id), greatest((SELECT at FROM ready_time), ($not_before::timestamptz[])[r.item]), s.subject_id, s.kind,
          coalesce(($required::int[])[r.item], l.required_version), r.begun
   FROM unnest($r_item::int[], $r_begun::boolean[]) AS r(item, begun) JOIN subjects s ON s.subject_id = ($subject::uuid[])[r.item] JOIN leases l ON l.subject_id = s.subject_id
   WHERE get_bit((SELECT ok FROM done), r.item) = 1 ON CONFLICT DO NOTHING))";
@@ -210,20 +210,20 @@ w_inbox AS (
   WHERE i.subject_id = ANY ($subject::uuid[]) AND i.inbox_id = ANY ($i_id::uuid[])
     AND EXISTS (SELECT FROM unnest($i_item::int[], $i_id::uuid[]) AS c(item, id)
                 WHERE i.subject_id = ($subject::uuid[])[c.item] AND i.inbox_id = c.id AND get_bit((SELECT ok FROM done), c.item) = 1)),
-w_tasks AS (
-  INSERT INTO tasks (subject_id, step_id, attempt_id, task_id, queue, band, payload, deadline, cancel_requested, created_at)
-  SELECT ($subject::uuid[])[k.item], k.step, k.attempt, k.task, k.queue, k.band, k.payload, k.deadline, k.unwanted, clock_timestamp()
-  FROM unnest($k_item::int[], $k_step::text[], $k_attempt::int[], $k_task::uuid[], $k_queue::text[], $k_band::int[], $k_payload::text[],
+w_dispatches AS (
+  INSERT INTO dispatches (subject_id, step_id, attempt_id, dispatch_id, queue, priority, payload, deadline, cancel_requested, created_at)
+  SELECT ($subject::uuid[])[k.item], k.step, k.attempt, k.dispatch, k.queue, k.priority, k.payload, k.deadline, k.unwanted, clock_timestamp()
+  FROM unnest($k_item::int[], $k_step::text[], $k_attempt::int[], $k_dispatch::uuid[], $k_queue::text[], $k_priority::int[], $k_payload::text[],
               $k_deadline::timestamptz[], $k_unwanted::boolean[])
-    AS k(item, step, attempt, task, queue, band, payload, deadline, unwanted)
+    AS k(item, step, attempt, dispatch, queue, priority, payload, deadline, unwanted)
   WHERE get_bit((SELECT ok FROM done), k.item) = 1),
-w_task_ready AS (  -- offered through the same table as subjects: both queue drivers carry it
-  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-  SELECT k.queue, k.band, ready_shard(k.task), clock_timestamp(), k.task, 'task', $k_version::int
-  FROM unnest($k_item::int[], $k_task::uuid[], $k_queue::text[], $k_band::int[], $k_unwanted::boolean[]) AS k(item, task, queue, band, unwanted)
+w_dispatch_ready AS (  -- offered through the same table as subjects: both queue drivers carry it
+  INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version)
+  SELECT k.queue, k.priority, ready_shard(k.dispatch), clock_timestamp(), k.dispatch, 'dispatch', $k_version::int
+  FROM unnest($k_item::int[], $k_dispatch::uuid[], $k_queue::text[], $k_priority::int[], $k_unwanted::boolean[]) AS k(item, dispatch, queue, priority, unwanted)
   WHERE get_bit((SELECT ok FROM done), k.item) = 1 AND NOT k.unwanted),
-w_tasks_unwanted AS (
-  UPDATE tasks t SET cancel_requested = true
+w_dispatches_unwanted AS (
+  UPDATE dispatches t SET cancel_requested = true
   WHERE t.subject_id = ANY ($subject::uuid[]) AND t.step_id = ANY ($kc_step::text[]) AND t.state IN ('queued', 'started')
     AND EXISTS (SELECT FROM unnest($kc_item::int[], $kc_step::text[], $kc_attempt::int[]) AS c(item, step, attempt)
                 WHERE t.subject_id = ($subject::uuid[])[c.item] AND t.step_id = c.step AND t.attempt_id = c.attempt
@@ -353,8 +353,9 @@ CommitForm FormOf(std::span<const CommitItem> items) {
   for (const CommitItem& i : items) {
     if (i.begins_journal) return CommitForm::kRolled;
     if (form == CommitForm::kFull) continue;
-    if (!i.tasks.empty() || !i.tasks_cancelled.empty() || !i.outbox.empty() || !i.compensations.empty() || !i.consumed_inbox.empty() ||
-        i.snapshot || !i.contents.empty() || std::any_of(i.events.begin(), i.events.end(), [](const Event& e) { return e.apart; })) {
+    if (!i.dispatches.empty() || !i.dispatches_cancelled.empty() || !i.outbox.empty() || !i.compensations.empty() ||
+        !i.consumed_inbox.empty() || i.snapshot || !i.contents.empty() ||
+        std::any_of(i.events.begin(), i.events.end(), [](const Event& e) { return e.offloaded; })) {
       form = CommitForm::kFull;
       continue;
     }
@@ -365,7 +366,7 @@ CommitForm FormOf(std::span<const CommitItem> items) {
   return form;
 }
 
-std::optional<std::string> WhatIsWrong(const CommitItem& item) {
+std::optional<std::string> Validate(const CommitItem& item) {
   std::int64_t seq = item.base_seq;
   for (const Event& event : item.events) {
     if (event.subject != item.subject || event.seq != ++seq || event.token != item.token) {

@@ -15,8 +15,8 @@ enum class CommitForm {
   kFirst,   // ... and sets timers or changes the listing: as a run starts
   kLast,    // one item that closes, with any number of such events: as a run ends
   kKeep,    // any number of items that keep theirs, of any number of such events
-  kRun,     // leases given back or closed, timers and listings besides: how most runs start and end
-  kReady,   // ready rows besides: given back to whoever claims next
+  kRun,     // leases released or closed, timers and listings besides: how most runs start and end
+  kReady,   // ready rows besides: released to whoever claims next
   kRows,    // attempts and completions besides that have rows of their own
   kFull,    // everything but
   kRolled,  // journals that begin
@@ -43,6 +43,6 @@ void AddEvent(RowArray& events, int item, const Event& event);
 std::vector<CommitOutcome> DecodeCommit(const Rows& rows, std::span<const CommitItem> items);
 
 // What no database is needed to see: nullopt if the item is well formed.
-std::optional<std::string> WhatIsWrong(const CommitItem& item);
+std::optional<std::string> Validate(const CommitItem& item);
 
 }  // namespace acl::pg

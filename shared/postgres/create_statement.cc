@@ -48,37 +48,37 @@ w_leases AS (
   INSERT INTO leases (subject_id, token, required_version, session_id, acquired_at)
   SELECT m.subject, $token::bigint, m.version, CASE WHEN m.given THEN m.session END, CASE WHEN m.given THEN m.now END
   FROM made m ORDER BY m.subject),
-w_specs AS (  -- in order: a text that another transaction is just storing is waited for
-  INSERT INTO spec_texts (hash, text)
+w_definitions AS (  -- in order: a text that another transaction is just storing is waited for
+  INSERT INTO definition_texts (hash, text)
   SELECT x.hash, x.text FROM unnest($x_hash::bytea[], $x_text::text[]) AS x(hash, text) WHERE (SELECT count(*) FROM made) > 0
   ORDER BY x.hash ON CONFLICT DO NOTHING),
 w_subjects AS (
-  INSERT INTO subjects (subject_id, project_id, kind, queue, band, created_at, traceparent, spec_hash)
-  SELECT m.subject, m.project, m.kind, m.queue, m.band, m.at, m.traceparent, m.spec FROM made m),
+  INSERT INTO subjects (subject_id, project_id, kind, queue, priority, created_at, traceparent, definition_hash)
+  SELECT m.subject, m.project, m.kind, m.queue, m.priority, m.at, m.traceparent, m.definition FROM made m),
 w_head AS (
   INSERT INTO subject_head (subject_id, head_seq, chain, state_root, journal_id, last_timestamp, run_deadline)
   SELECT m.subject, m.head, m.chain, m.root, m.journal, m.at, m.deadline FROM made m),
 w_events AS (
   INSERT INTO journal_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload,
-                            apart)
-  SELECT e.subject, e.seq, e.journal, e.type, e.schema, e.producer, e.token, e.at, e.checksum, nullif(e.content, e.checksum), e.chain, e.payload, e.apart
+                            offloaded)
+  SELECT e.subject, e.seq, e.journal, e.type, e.schema, e.producer, e.token, e.at, e.checksum, nullif(e.content, e.checksum), e.chain, e.payload, e.offloaded
   FROM unnest($events::commit_event[]) AS e WHERE (SELECT count(*) FROM made) > 0),
 w_listings AS (
   INSERT INTO listings (subject_id, project_id, kind, name, version, owner, status, labels, created_at, updated_at)
   SELECT m.subject, m.project, m.kind, m.name, m.name_version, m.owner, m.status, m.labels, m.at, m.at FROM made m WHERE m.name IS NOT NULL),
 w_history AS (
-  INSERT INTO lease_history (subject_id, token, session_id, head_seq, barren, granted_at)
+  INSERT INTO lease_history (subject_id, token, session_id, head_seq, takeovers_without_progress, granted_at)
   SELECT m.subject, $token::bigint, m.session, m.head, 0, m.now FROM made m WHERE m.given),
 w_ready AS (
-  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version, begun)
-  SELECT m.queue, m.band, ready_shard(m.subject), m.now, m.subject, m.kind, m.version, false FROM made m WHERE m.ready AND NOT m.given)
+  INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version, begun)
+  SELECT m.queue, m.priority, ready_shard(m.subject), m.now, m.subject, m.kind, m.version, false FROM made m WHERE m.ready AND NOT m.given)
 SELECT m.n, m.given, clock_timestamp(), m.now FROM made m)";
 
 const Statement kPlain("create.plain", Statement::Kind::kWrite, std::string(kWithoutKeys) + kMakeThem, true);
 const Statement kKeyed("create.keyed", Statement::Kind::kWrite, std::string(kKeysFirst) + kMakeThem, true);
 
 // The workflows of a batch as submitted, each once.
-class SpecTexts {
+class DefinitionTexts {
  public:
   const Hash256& Add(const std::string& text) {
     const auto known = std::find_if(texts_.begin(), texts_.end(), [&](const auto& one) { return *one.second == text; });
@@ -127,20 +127,20 @@ std::optional<WallTime> DeadlineOf(const CreateItem& item, WallTime now) {
 bool FitsOneStatement(std::span<const CreateItem> items) {
   return std::all_of(items.begin(), items.end(), [](const CreateItem& item) {
     return item.timers.empty() && item.contents.empty() &&
-           std::none_of(item.events.begin(), item.events.end(), [](const Event& event) { return event.apart; });
+           std::none_of(item.events.begin(), item.events.end(), [](const Event& event) { return event.offloaded; });
   });
 }
 
 BoundCreate BindCreate(std::span<const SealedItem> items, Token token, WallTime now, const RowTypes& types) {
   RowArray rows(types.at("create_row"), 22), events(types.at("commit_event"), 14);
   Array scope(Oid::kUuid), key(Oid::kText), hash(Oid::kBytea), subject(Oid::kUuid);
-  std::set<SessionId> sessions;
-  SpecTexts specs;
+  std::set<WorkerSessionId> sessions;
+  DefinitionTexts definitions;
   bool keyed = false;
   int n = 0;
   for (const SealedItem& one : items) {
     const CreateItem& item = *one.item;
-    rows.Row().Int32(++n).Id(item.subject.uuid).Id(item.project.uuid).Text(item.kind).Text(item.queue).Int32(item.band);
+    rows.Row().Int32(++n).Id(item.subject.uuid).Id(item.project.uuid).Text(item.kind).Text(item.queue).Int32(item.priority);
     rows.Int32(item.required_version).Int64(std::int64_t(one.events.size())).Bytes(one.chain).Bytes(item.state_root).Id(one.journal.uuid);
     rows.Time(now).MaybeTime(DeadlineOf(item, now)).Bool(item.make_ready);
     if (item.grant_to) {
@@ -152,7 +152,7 @@ BoundCreate BindCreate(std::span<const SealedItem> items, Token token, WallTime 
     if (item.listing) {
       const ListingRow& row = *item.listing;
       rows.Text(row.name).Text(row.version).Text(row.owner).Text(row.status);
-      rows.Bytes(specs.Add(row.spec_text)).Text(row.labels_json);
+      rows.Bytes(definitions.Add(row.definition_text)).Text(row.labels_json);
     } else {
       for (int column = 0; column < 4; ++column) rows.Null(Oid::kText);
       rows.Null(Oid::kBytea).Null(Oid::kText);
@@ -164,9 +164,9 @@ BoundCreate BindCreate(std::span<const SealedItem> items, Token token, WallTime 
     scope.Id(item.project.uuid), key.Text(*item.request_key), hash.Bytes(item.request_hash), subject.Id(item.subject.uuid);
   }
   Array named(Oid::kUuid);
-  for (const SessionId& session : sessions) named.Id(session.uuid);
+  for (const WorkerSessionId& session : sessions) named.Id(session.uuid);
   Params params;
-  specs.Bind(params);
+  definitions.Bind(params);
   params.Int64("token", token.value).List("items", rows).List("events", events).List("sessions", named);
   if (keyed) params.List("k_scope", scope).List("k_key", key).List("k_hash", hash).List("k_subject", subject);
   return {keyed ? &kKeyed : &kPlain, std::move(params)};

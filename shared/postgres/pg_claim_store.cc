@@ -14,40 +14,40 @@ const Statement kClaim(
     "claim", Statement::Kind::kWrite,
     ACL_CLAIM_COLUMNS
     " FROM grant_waiting($session::uuid, $queues::text[], $max::int, $version::int, $kinds::text[], $min_age_ms::bigint, "
-    "$tasks::int) g CROSS JOIN LATERAL read_granted(g, $later::boolean) r",
+    "$dispatches::int) g CROSS JOIN LATERAL read_granted(g, $later::boolean) r",
     true);
 const Statement kClaimBegun("claim.begun", Statement::Kind::kWrite,
                             ACL_CLAIM_COLUMNS
                             " FROM grant_begun($session::uuid, $queues::text[], $max::int, $version::int, $kinds::text[], "
-                            "$min_age_ms::bigint, $tasks::int) g CROSS JOIN LATERAL read_granted(g, $later::boolean) r",
+                            "$min_age_ms::bigint, $dispatches::int) g CROSS JOIN LATERAL read_granted(g, $later::boolean) r",
                             true);
 const Statement kClaimKeys(
     "claim.keys", Statement::Kind::kWrite,
     ACL_CLAIM_COLUMNS
     ", (SELECT begun_waits($queues::text[], clock_timestamp() - $min_age_ms::bigint * interval '1 millisecond')) FROM "
-    "grant_named($session::uuid, $queue::text[], $band::int[], $shard::int[], $at::timestamptz[], $subject::uuid[], "
-    "$version::int, $kinds::text[], $tasks::int, $given_back::bigint[]) g CROSS JOIN LATERAL read_granted(g, "
+    "grant_named($session::uuid, $queue::text[], $priority::int[], $shard::int[], $at::timestamptz[], $subject::uuid[], "
+    "$version::int, $kinds::text[], $dispatches::int, $released::bigint[]) g CROSS JOIN LATERAL read_granted(g, "
     "$later::boolean) r",
     true);
 const Statement kReadClaimed(
     "claim.contents", Statement::Kind::kRead,
     ACL_CLAIM_COLUMNS
-    " FROM read_granted(ROW(clock_timestamp(), $subject::uuid[], $token::bigint[], $wake::bigint[], $barren::int[], "
+    " FROM read_granted(ROW(clock_timestamp(), $subject::uuid[], $token::bigint[], $wake::bigint[], $takeovers_without_progress::int[], "
     "$sticky::boolean[], '{}'::uuid[], 0, 0, NULL)::granted) r",
     true);
 #undef ACL_CLAIM_COLUMNS
 const Statement kDue("ready.due", Statement::Kind::kRead, R"(
-SELECT queue, band, ready_at, subject_id, kind, required_version, head_seq, token, db_now, traceparent, shard
-FROM due_ready($shards::int[], $shard::int[], $queue::text[], $band::int[], $at::timestamptz[], $subject::uuid[], $max::int))",
+SELECT queue, priority, ready_at, subject_id, kind, required_version, head_seq, token, db_now, traceparent, shard
+FROM due_ready($shards::int[], $shard::int[], $queue::text[], $priority::int[], $at::timestamptz[], $subject::uuid[], $max::int))",
                      true);
 
 // Granted as it was made, and nothing written since: the head is where the grant found it, and the first events are of the lease's token.
 // So no snapshot, attempt or timer can be there; an inbox row has raised the wake-up counter. Each lease by its key (LIMIT): a plan made
 // while there were few took all of the session's instead, with all that the index had not yet forgotten.
 const Statement kGrantsHeard("grants", Statement::Kind::kRead, R"(
-SELECT l.subject_id, l.token, l.wake, h.head_seq, s.band, s.project_id, h.journal_id, s.kind, s.queue, h.chain, h.state_root,
+SELECT l.subject_id, l.token, l.wake, h.head_seq, s.priority, s.project_id, h.journal_id, s.kind, s.queue, h.chain, h.state_root,
        h.last_timestamp, clock_timestamp(), e.seq, e.schema_version, e.producer_version, e.type, e.payload, e.checksum,
-       coalesce(e.content_hash, e.checksum), e.chain, e.at, e.apart, e.root, e.completed, e.begun
+       coalesce(e.content_hash, e.checksum), e.chain, e.at, e.offloaded, e.root, e.completed, e.begun
 FROM unnest($subject::uuid[]) WITH ORDINALITY AS i(subject, n)
 CROSS JOIN LATERAL (SELECT * FROM leases x WHERE x.subject_id = i.subject LIMIT 1) l
 JOIN lease_history g ON g.subject_id = l.subject_id AND g.token = l.token
@@ -64,7 +64,7 @@ Claimed ReadGrant(const pg::Rows& rows, int i) {
   claimed.token = Token{rows.Int(i, 1)};
   claimed.inbox_left = rows.Int(i, 2) > 0;
   claimed.head.seq = rows.Int(i, 3);
-  claimed.band = int(rows.Int(i, 4));
+  claimed.priority = int(rows.Int(i, 4));
   claimed.project = ProjectId{rows.Id(i, 5)};
   claimed.head.journal = JournalId{rows.Id(i, 6)};
   claimed.kind = rows.Text(i, 7);
@@ -89,7 +89,7 @@ Event GrantedEvent(const pg::Rows& rows, int i, const Claimed& claimed) {
   event.content_hash = rows.Hash(i, 19);
   event.chain = rows.Hash(i, 20);
   event.timestamp = rows.Time(i, 21);
-  event.apart = rows.Bool(i, 22);
+  event.offloaded = rows.Bool(i, 22);
   if (!rows.IsNull(i, 17)) event.payload = pg::PayloadOf(rows, i, rows.View(i, 17), {23, event.timestamp, 24, 25});
   return event;
 }
@@ -99,16 +99,16 @@ struct KeyArrays {
   explicit KeyArrays(std::span<const ReadyKey> keys) {
     for (const ReadyKey& key : keys) {
       queue.Text(key.queue);
-      band.Int32(key.band);
+      priority.Int32(key.priority);
       shard.Int32(key.shard);
       at.Time(key.ready_at);
       subject.Id(key.subject.uuid);
     }
   }
   pg::Params& BindTo(pg::Params& params) const {
-    return params.List("queue", queue).List("band", band).List("shard", shard).List("at", at).List("subject", subject);
+    return params.List("queue", queue).List("priority", priority).List("shard", shard).List("at", at).List("subject", subject);
   }
-  pg::Array queue{pg::Oid::kText}, band{pg::Oid::kInt4}, shard{pg::Oid::kInt4}, at{pg::Oid::kTimestamptz}, subject{pg::Oid::kUuid};
+  pg::Array queue{pg::Oid::kText}, priority{pg::Oid::kInt4}, shard{pg::Oid::kInt4}, at{pg::Oid::kTimestamptz}, subject{pg::Oid::kUuid};
 };
 
 }  // namespace
@@ -119,20 +119,23 @@ Result<ClaimAnswer> PgStore::Claim(const ClaimRequest& request) {
   for (const std::string& queue : request.queues) queues.Text(queue);
   for (const std::string& kind : request.kinds) kinds.Text(kind);
   pg::Params params;
-  params.Id("session", request.session).Int32("version", request.known_version).List("kinds", kinds).Int32("tasks", request.max_tasks);
+  params.Id("session", request.session)
+      .Int32("version", request.known_version)
+      .List("kinds", kinds)
+      .Int32("dispatches", request.max_dispatches);
   params.Bool("later", request.contents_later);
   if (request.keys) {
     const KeyArrays keys(*request.keys);
-    pg::Array given_back(pg::Oid::kInt8);
+    pg::Array released(pg::Oid::kInt8);
     for (const ReadyKey& key : *request.keys) {
-      const Token token = request.given_back ? request.given_back(key.subject) : Token{};
+      const Token token = request.released_token ? request.released_token(key.subject) : Token{};
       if (token.value > 0) {
-        given_back.Int64(token.value);
+        released.Int64(token.value);
       } else {
-        given_back.Null();
+        released.Null();
       }
     }
-    keys.BindTo(params).List("given_back", given_back);
+    keys.BindTo(params).List("released", released);
   } else {
     params.Int32("max", request.max);
   }
@@ -143,18 +146,23 @@ Result<ClaimAnswer> PgStore::Claim(const ClaimRequest& request) {
 }
 
 Status PgStore::ReadClaimed(std::vector<Claimed>& granted) {
-  pg::Array subject(pg::Oid::kUuid), token(pg::Oid::kInt8), wake(pg::Oid::kInt8), barren(pg::Oid::kInt4), sticky(pg::Oid::kBool);
+  pg::Array subject(pg::Oid::kUuid), token(pg::Oid::kInt8), wake(pg::Oid::kInt8), takeovers_without_progress(pg::Oid::kInt4),
+      sticky(pg::Oid::kBool);
   std::map<SubjectId, Claimed*> of;
   for (Claimed& claimed : granted) {
     subject.Id(claimed.subject.uuid);
     token.Int64(claimed.token.value);
     wake.Int64(claimed.wake);
-    barren.Int32(claimed.barren_takeovers);
+    takeovers_without_progress.Int32(claimed.takeovers_without_progress);
     sticky.Bool(claimed.sticky);
     of[claimed.subject] = &claimed;
   }
   pg::Params params;
-  params.List("subject", subject).List("token", token).List("wake", wake).List("barren", barren).List("sticky", sticky);
+  params.List("subject", subject)
+      .List("token", token)
+      .List("wake", wake)
+      .List("takeovers_without_progress", takeovers_without_progress)
+      .List("sticky", sticky);
   auto rows = pg::RunOne(*pool_, kReadClaimed, params);
   if (!rows) return rows.error();
   auto read = pg::Decoded<ClaimAnswer>("claim.contents", [&] { return pg::DecodeClaim(*rows); });
@@ -167,7 +175,7 @@ Status PgStore::ReadClaimed(std::vector<Claimed>& granted) {
   return {};
 }
 
-Result<std::vector<Claimed>> PgStore::ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) {
+Result<std::vector<Claimed>> PgStore::ReadGrants(const WorkerSessionId& session, std::span<const SubjectId> subjects) {
   pg::Array subject(pg::Oid::kUuid);
   for (const SubjectId& id : subjects) subject.Id(id.uuid);
   pg::Params params;

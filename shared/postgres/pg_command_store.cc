@@ -88,7 +88,7 @@ Result<CommitOutcome> PgStore::Command(const CommandRequest& request, const Comm
     if (!outcome) return outcome.error();
     if (*outcome) return std::move(**outcome);
     for (const Event& event : stored->item.events) {
-      if (!event.apart) continue;
+      if (!event.offloaded) continue;
       const Content content(event.content_hash, *event.payload);
       if (Status put = PutContents({&content, 1}); !put) return put.error();
     }
@@ -98,7 +98,7 @@ Result<CommitOutcome> PgStore::Command(const CommandRequest& request, const Comm
 }
 
 // The one transaction across round trips: lease locked and token raised, decided here, appended, committed. The lease stays free. nullopt:
-// nothing was written, `stored` is what was decided, and its payloads apart are to be stored first.
+// nothing was written, `stored` is what was decided, and its offloaded payloads are to be stored first.
 Result<std::optional<CommitOutcome>> PgStore::CommandOnce(const CommandRequest& request, const CommandDecider& decide,
                                                           std::optional<CommandItem>& stored) {
   auto taken = pool_->Take();
@@ -119,12 +119,12 @@ Result<std::optional<CommitOutcome>> PgStore::CommandOnce(const CommandRequest& 
     if ((*decided)->item.subject != request.subject || (*decided)->item.token != found.token) {
       return Error{Code::kInternal, "command: the decision is for another subject or token"};
     }
-    if (auto wrong = pg::WhatIsWrong((*decided)->item)) return std::optional(CommitOutcome{Kind::kRejected, 0, *wrong});
+    if (auto wrong = pg::Validate((*decided)->item)) return std::optional(CommitOutcome{Kind::kRejected, 0, *wrong});
     stored = std::move(**decided);
     bool large = false;
     for (Event& event : stored->item.events) {
-      event.apart = event.apart || (event.payload && std::int64_t(event.payload->size()) > object_bytes_);
-      large = large || event.apart;
+      event.offloaded = event.offloaded || (event.payload && std::int64_t(event.payload->size()) > object_bytes_);
+      large = large || event.offloaded;
     }
     if (large) return std::optional<CommitOutcome>();
   }

@@ -15,7 +15,7 @@ using pg::Statement;
 using Kind = CommitOutcome::Kind;
 using Outcomes = std::vector<CommitOutcome>;
 
-// The last event of an item is its evidence; an item without events shows by its attempt, or by a lease given back under its token.
+// The last event of an item is its evidence; an item without events shows by its attempt, or by a lease released under its token.
 const Statement kReadBack("commit.read_back", Statement::Kind::kRead, R"(
 SELECT i.n, l.token, l.session_id, l.wake, h.head_seq, e.chain,
        coalesce((SELECT a.token = i.token FROM attempt_rows a WHERE a.subject_id = i.subject AND a.step_id = i.step AND a.attempt_id = i.attempt), false)
@@ -94,10 +94,10 @@ Result<Outcomes> PgStore::Commit(std::span<const CommitItem> items) {
   std::vector<CommitItem> good;
   std::vector<std::size_t> places;
   bool all_good = true;
-  for (const CommitItem& item : items) all_good = all_good && !item.session.is_nil() && !pg::WhatIsWrong(item);
+  for (const CommitItem& item : items) all_good = all_good && !item.session.is_nil() && !pg::Validate(item);
   if (!all_good) {  // rare: only then are items copied
     for (std::size_t i = 0; i < items.size(); ++i) {
-      auto wrong = pg::WhatIsWrong(items[i]);
+      auto wrong = pg::Validate(items[i]);
       if (wrong) {
         outcomes[i] = {Kind::kRejected, 0, *wrong};
       } else if (items[i].session.is_nil()) {

@@ -18,14 +18,14 @@ SELECT doorbell, host FROM coordinators WHERE seen_at > clock_timestamp() - $sil
 
 }  // namespace
 
-Status PgCoordinatorStore::Announce(const SessionId& session, const LivingCoordinator& coordinator) {
+Status PgCoordinatorStore::Announce(const WorkerSessionId& session, const LivingCoordinator& coordinator) {
   Params params;
   params.Id("id", session).Text("doorbell", coordinator.doorbell).Text("host", coordinator.host);
   auto done = pg::RunOne(pool_, kAnnounce, params);
   return done ? Status{} : Status{done.error()};
 }
 
-Status PgCoordinatorStore::Leave(const SessionId& session) {
+Status PgCoordinatorStore::Leave(const WorkerSessionId& session) {
   Params params;
   auto done = pg::RunOne(pool_, kLeave, params.Id("id", session));
   return done ? Status{} : Status{done.error()};

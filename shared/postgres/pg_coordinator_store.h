@@ -21,8 +21,8 @@ class CoordinatorStore {
  public:
   virtual ~CoordinatorStore() = default;
   // `session`: one incarnation of the process. Rows of those that were not heard of for an hour go.
-  virtual Status Announce(const SessionId& session, const LivingCoordinator& coordinator) = 0;
-  virtual Status Leave(const SessionId& session) = 0;
+  virtual Status Announce(const WorkerSessionId& session, const LivingCoordinator& coordinator) = 0;
+  virtual Status Leave(const WorkerSessionId& session) = 0;
   // Those heard of within `silent`, by the database's clock, in the order of their addresses.
   virtual Result<std::vector<LivingCoordinator>> Living(std::chrono::milliseconds silent) = 0;
 };
@@ -34,8 +34,8 @@ class Pool;
 class PgCoordinatorStore final : public CoordinatorStore {
  public:
   explicit PgCoordinatorStore(pg::Pool& pool) : pool_(pool) {}  // outlives it
-  Status Announce(const SessionId& session, const LivingCoordinator& coordinator) override;
-  Status Leave(const SessionId& session) override;
+  Status Announce(const WorkerSessionId& session, const LivingCoordinator& coordinator) override;
+  Status Leave(const WorkerSessionId& session) override;
   Result<std::vector<LivingCoordinator>> Living(std::chrono::milliseconds silent) override;
 
  private:

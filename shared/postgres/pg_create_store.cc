@@ -20,22 +20,22 @@ using pg::Statement;
 const Statement kStamp("create.stamp", Statement::Kind::kRead, "SELECT (mint_tokens(ARRAY[0]::bigint[]))[1], clock_timestamp()");
 const Statement kCreate("create", Statement::Kind::kWrite, R"(
 SELECT item, outcome, subject, token, db_now, granted FROM create_and_grant($token::bigint,
-  $subject::uuid[], $project::uuid[], $kind::text[], $queue::text[], $band::int[], $version::int[], $key::text[], $hash::bytea[],
+  $subject::uuid[], $project::uuid[], $kind::text[], $queue::text[], $priority::int[], $version::int[], $key::text[], $hash::bytea[],
   $head::bigint[], $chain::bytea[], $root::bytea[], $journal::uuid[], $at::timestamptz[], $deadline::timestamptz[], $ready::boolean[],
-  $name::text[], $name_version::text[], $owner::text[], $status::text[], $spec::text[], $labels::text[], $traceparent::text[],
+  $name::text[], $name_version::text[], $owner::text[], $status::text[], $definition::text[], $labels::text[], $traceparent::text[],
   $e_item::int[], $e_seq::bigint[], $e_type::text[], $e_schema::int[], $e_producer::text[], $e_at::timestamptz[], $e_checksum::bytea[],
-  $e_content::bytea[], $e_chain::bytea[], $e_payload::text[], $e_apart::boolean[], $t_item::int[], $t_id::text[], $t_at::timestamptz[],
+  $e_content::bytea[], $e_chain::bytea[], $e_payload::text[], $e_offloaded::boolean[], $t_item::int[], $t_id::text[], $t_at::timestamptz[],
   $x_item::int[], $x_hash::bytea[], $grant::uuid[]))",
                         true);
 constexpr int kReseal = 9;  // the epoch moved: nothing was written
 
 Params Bind(std::span<const pg::SealedItem> items, Token token, WallTime now) {
-  Array subject(Oid::kUuid), project(Oid::kUuid), kind(Oid::kText), queue(Oid::kText), band(Oid::kInt4), version(Oid::kInt4),
+  Array subject(Oid::kUuid), project(Oid::kUuid), kind(Oid::kText), queue(Oid::kText), priority(Oid::kInt4), version(Oid::kInt4),
       key(Oid::kText), hash(Oid::kBytea), head(Oid::kInt8), chain(Oid::kBytea), root(Oid::kBytea), journal(Oid::kUuid),
       at(Oid::kTimestamptz), deadline(Oid::kTimestamptz), ready(Oid::kBool), grant(Oid::kUuid), name(Oid::kText), name_version(Oid::kText),
-      owner(Oid::kText), status(Oid::kText), spec(Oid::kText), labels(Oid::kText), traceparent(Oid::kText);
+      owner(Oid::kText), status(Oid::kText), definition(Oid::kText), labels(Oid::kText), traceparent(Oid::kText);
   Array e_item(Oid::kInt4), e_seq(Oid::kInt8), e_type(Oid::kText), e_schema(Oid::kInt4), e_producer(Oid::kText), e_at(Oid::kTimestamptz),
-      e_checksum(Oid::kBytea), e_content(Oid::kBytea), e_chain(Oid::kBytea), e_payload(Oid::kText), e_apart(Oid::kBool);
+      e_checksum(Oid::kBytea), e_content(Oid::kBytea), e_chain(Oid::kBytea), e_payload(Oid::kText), e_offloaded(Oid::kBool);
   Array x_item(Oid::kInt4), x_hash(Oid::kBytea);
   Array t_item(Oid::kInt4), t_id(Oid::kText), t_at(Oid::kTimestamptz);
 
@@ -46,8 +46,8 @@ Params Bind(std::span<const pg::SealedItem> items, Token token, WallTime now) {
     for (const Event& event : one.events) {
       e_item.Int32(number), e_seq.Int64(event.seq), e_type.Text(event.type), e_schema.Int32(event.schema_version);
       e_producer.Text(event.producer_version), e_at.Time(now), e_checksum.Bytes(event.checksum), e_content.Bytes(event.content_hash);
-      e_chain.Bytes(event.chain), e_apart.Bool(event.apart);
-      if (event.apart) {
+      e_chain.Bytes(event.chain), e_offloaded.Bool(event.offloaded);
+      if (event.offloaded) {
         e_payload.Null(), x_item.Int32(number), x_hash.Bytes(event.content_hash);
       } else {
         e_payload.MaybeText(event.payload);
@@ -55,7 +55,8 @@ Params Bind(std::span<const pg::SealedItem> items, Token token, WallTime now) {
     }
     for (const Hash256& named : item.contents) x_item.Int32(number), x_hash.Bytes(named);
     for (const TimerRow& timer : item.timers) t_item.Int32(number), t_id.Text(timer.timer_id), t_at.Time(timer.fire_at);
-    subject.Id(item.subject.uuid), project.Id(item.project.uuid), kind.Text(item.kind), queue.Text(item.queue), band.Int32(item.band);
+    subject.Id(item.subject.uuid), project.Id(item.project.uuid), kind.Text(item.kind), queue.Text(item.queue),
+        priority.Int32(item.priority);
     version.Int32(item.required_version), key.MaybeText(item.request_key), hash.Bytes(item.request_hash);
     head.Int64(std::int64_t(one.events.size())), chain.Bytes(one.chain), root.Bytes(item.state_root), journal.Id(one.journal.uuid),
         at.Time(now);
@@ -68,18 +69,19 @@ Params Bind(std::span<const pg::SealedItem> items, Token token, WallTime now) {
     traceparent.MaybeText(item.traceparent.empty() ? std::nullopt : std::optional(item.traceparent));
     if (item.listing) {
       const ListingRow& row = *item.listing;
-      name.Text(row.name), name_version.Text(row.version), owner.Text(row.owner), status.Text(row.status), spec.Text(row.spec_text);
+      name.Text(row.name), name_version.Text(row.version), owner.Text(row.owner), status.Text(row.status),
+          definition.Text(row.definition_text);
       labels.Text(row.labels_json);
     } else {
-      name.Null(), name_version.Null(), owner.Null(), status.Null(), spec.Null(), labels.Null();
+      name.Null(), name_version.Null(), owner.Null(), status.Null(), definition.Null(), labels.Null();
     }
   }
 
   Params params;
   params.Int64("token", token.value).List("subject", subject).List("project", project).List("kind", kind).List("queue", queue);
-  params.List("band", band).List("version", version).List("key", key).List("hash", hash).List("head", head).List("chain", chain);
+  params.List("priority", priority).List("version", version).List("key", key).List("hash", hash).List("head", head).List("chain", chain);
   params.List("root", root).List("journal", journal).List("at", at).List("deadline", deadline).List("ready", ready).List("name", name);
-  params.List("name_version", name_version).List("owner", owner).List("status", status).List("spec", spec).List("labels", labels);
+  params.List("name_version", name_version).List("owner", owner).List("status", status).List("spec", definition).List("labels", labels);
   params.List("traceparent", traceparent).List("grant", grant);
   params.List("e_item", e_item).List("e_seq", e_seq).List("e_type", e_type).List("e_schema", e_schema).List("e_producer", e_producer);
   params.List("e_at", e_at)
@@ -87,7 +89,7 @@ Params Bind(std::span<const pg::SealedItem> items, Token token, WallTime now) {
       .List("e_content", e_content)
       .List("e_chain", e_chain)
       .List("e_payload", e_payload)
-      .List("e_apart", e_apart);
+      .List("e_offloaded", e_offloaded);
   params.List("x_item", x_item).List("x_hash", x_hash);
   params.List("t_item", t_item).List("t_id", t_id).List("t_at", t_at);
   return params;
@@ -96,7 +98,7 @@ Params Bind(std::span<const pg::SealedItem> items, Token token, WallTime now) {
 }  // namespace
 
 // Payloads that are too large for a row go to the content store first. Items are copied only then.
-Result<std::span<const CreateItem>> PgStore::SetApart(std::span<const CreateItem> items, std::vector<CreateItem>& copies) {
+Result<std::span<const CreateItem>> PgStore::Offload(std::span<const CreateItem> items, std::vector<CreateItem>& copies) {
   const auto large = [&](const Event& event) { return event.payload && std::int64_t(event.payload->size()) > object_bytes_; };
   const auto has_large = [&](const CreateItem& item) { return std::any_of(item.events.begin(), item.events.end(), large); };
   if (std::none_of(items.begin(), items.end(), has_large)) return items;
@@ -106,7 +108,7 @@ Result<std::span<const CreateItem>> PgStore::SetApart(std::span<const CreateItem
       if (!large(event)) continue;
       const Content content(Sha256(*event.payload), *event.payload);
       if (Status put = PutContents({&content, 1}); !put) return put.error();
-      event.apart = true;
+      event.offloaded = true;
     }
   }
   return std::span<const CreateItem>(copies);
@@ -115,9 +117,9 @@ Result<std::span<const CreateItem>> PgStore::SetApart(std::span<const CreateItem
 Result<std::vector<CreateOutcome>> PgStore::Create(std::span<const CreateItem> given) {
   if (given.empty()) return std::vector<CreateOutcome>();
   std::vector<CreateItem> copies;
-  auto apart = SetApart(given, copies);
-  if (!apart) return apart.error();
-  const std::span<const CreateItem> items = *apart;
+  auto offloaded = Offload(given, copies);
+  if (!offloaded) return offloaded.error();
+  const std::span<const CreateItem> items = *offloaded;
   constexpr int kResealLimit = 5;  // an epoch moves at failovers only
   bool at_once = pg::FitsOneStatement(items);
   for (int attempt = 0; attempt < kResealLimit; ++attempt) {

@@ -15,7 +15,7 @@ using pg::Statement;
 constexpr auto kRead = Statement::Kind::kRead;
 
 const Statement kEvents("query.events", kRead, R"(
-SELECT seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload, apart
+SELECT seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload, offloaded
 FROM event_rows WHERE subject_id = $subject::uuid AND seq > $after::bigint ORDER BY seq LIMIT $limit::int)",
                         true);
 const Statement kSnapshot("query.snapshot", kRead, R"(
@@ -32,18 +32,18 @@ FROM (SELECT e.step_id, e.attempt_id, max(e.token) AS token, max(e.started_at) A
       GROUP BY e.step_id, e.attempt_id) b
 WHERE b.started_at IS NOT NULL ORDER BY b.started_at, b.step_id, b.attempt_id)",
                           true);
-const Statement kTasks("query.tasks", kRead, R"(
-SELECT t.task_id, t.step_id, t.attempt_id, t.queue, t.band, t.state, t.cancel_requested, coalesce(t.token, 0), t.session_id,
+const Statement kDispatches("query.dispatches", kRead, R"(
+SELECT t.dispatch_id, t.step_id, t.attempt_id, t.queue, t.priority, t.state, t.cancel_requested, coalesce(t.token, 0), t.session_id,
        coalesce(w.worker_name, ''), t.created_at, t.deadline, t.started_at, t.ended_at
-FROM tasks t LEFT JOIN worker_sessions w ON w.session_id = t.session_id WHERE t.subject_id = $subject::uuid
+FROM dispatches t LEFT JOIN worker_sessions w ON w.session_id = t.session_id WHERE t.subject_id = $subject::uuid
 ORDER BY t.created_at, t.step_id, t.attempt_id)",
-                       true);
+                            true);
 const Statement kCompensations("query.compensations", kRead, R"(
 SELECT step_id, capability, coalesce(inputs_json, ''), status, coalesce(error, ''), at
 FROM compensation_rows WHERE subject_id = $subject::uuid ORDER BY compensation_id)",
                                true);
 const Statement kGrants("query.grants", kRead, R"(
-SELECT g.token, g.session_id, coalesce(w.worker_name, ''), g.head_seq, g.barren, g.granted_at, g.alone
+SELECT g.token, g.session_id, coalesce(w.worker_name, ''), g.head_seq, g.takeovers_without_progress, g.granted_at, g.alone
 FROM (SELECT * FROM lease_history WHERE subject_id = $subject::uuid ORDER BY token DESC LIMIT $limit::int) g
 LEFT JOIN worker_sessions w ON w.session_id = g.session_id ORDER BY g.token)",
                         true);
@@ -98,7 +98,7 @@ Result<std::vector<Event>> PgQueries::ReadEvents(const SubjectId& subject, std::
     event.content_hash = r.Hash(i, 8);
     event.chain = r.Hash(i, 9);
     event.payload = r.MaybeText(i, 10);
-    event.apart = r.Bool(i, 11);
+    event.offloaded = r.Bool(i, 11);
     return event;
   });
 }
@@ -121,7 +121,7 @@ Result<std::vector<Event>> PgQueries::Events(const SubjectId& subject, std::int6
     more = int(events->size()) == wanted;
     for (Event& event : *events) {
       if (bytes > most_bytes) break;
-      if (event.apart) {
+      if (event.offloaded) {
         auto payload = store_.GetContent(event.content_hash);
         if (!payload) return Error{payload.code(), fmt::format("event {} of {}: {}", event.seq, subject.ToString(), payload.message())};
         event.payload = std::move(*payload);
@@ -162,19 +162,19 @@ Result<std::vector<AttemptView>> PgQueries::Attempts(const SubjectId& subject) {
   });
 }
 
-Result<std::vector<TaskView>> PgQueries::Tasks(const SubjectId& subject) {
+Result<std::vector<DispatchView>> PgQueries::Dispatches(const SubjectId& subject) {
   if (Status exists = Exists(subject); !exists) return exists.error();
-  return ReadAll<TaskView>(pool_, kTasks, Of(subject), [](const Rows& r, int i) {
-    TaskView view;
-    view.id = TaskId{r.Id(i, 0)};
+  return ReadAll<DispatchView>(pool_, kDispatches, Of(subject), [](const Rows& r, int i) {
+    DispatchView view;
+    view.id = DispatchId{r.Id(i, 0)};
     view.step_id = r.Text(i, 1);
     view.attempt_id = int(r.Int(i, 2));
     view.queue = r.Text(i, 3);
-    view.band = int(r.Int(i, 4));
+    view.priority = int(r.Int(i, 4));
     view.state = r.Text(i, 5);
     view.cancel_requested = r.Bool(i, 6);
     view.token = Token{r.Int(i, 7)};
-    if (!r.IsNull(i, 8)) view.session = SessionId{r.Id(i, 8)};
+    if (!r.IsNull(i, 8)) view.session = WorkerSessionId{r.Id(i, 8)};
     view.worker_name = r.Text(i, 9);
     view.created_at = r.Time(i, 10);
     view.deadline = r.MaybeTime(i, 11);
@@ -194,8 +194,8 @@ Result<std::vector<CompensationRow>> PgQueries::Compensations(const SubjectId& s
 Result<std::vector<GrantView>> PgQueries::Grants(const SubjectId& subject) {
   if (Status exists = Exists(subject); !exists) return exists.error();
   return ReadAll<GrantView>(pool_, kGrants, Of(subject).Int32("limit", kMaxGrants), [](const Rows& r, int i) {
-    SessionId session;  // nil: a direct command
-    if (!r.IsNull(i, 1)) session = SessionId{r.Id(i, 1)};
+    WorkerSessionId session;  // nil: a direct command
+    if (!r.IsNull(i, 1)) session = WorkerSessionId{r.Id(i, 1)};
     return GrantView{Token{r.Int(i, 0)}, session, r.Text(i, 2), r.Int(i, 3), int(r.Int(i, 4)), r.Time(i, 5), int(r.Int(i, 6))};
   });
 }
@@ -203,7 +203,7 @@ Result<std::vector<GrantView>> PgQueries::Grants(const SubjectId& subject) {
 Result<std::vector<LeaseView>> PgQueries::Leases(int limit) {
   Params params;
   return ReadAll<LeaseView>(pool_, kLeases, params.Int32("limit", limit), [](const Rows& r, int i) {
-    return LeaseView{SubjectId{r.Id(i, 0)}, SessionId{r.Id(i, 1)}, r.Text(i, 2), Token{r.Int(i, 3)}, r.Time(i, 4), r.Time(i, 5)};
+    return LeaseView{SubjectId{r.Id(i, 0)}, WorkerSessionId{r.Id(i, 1)}, r.Text(i, 2), Token{r.Int(i, 3)}, r.Time(i, 4), r.Time(i, 5)};
   });
 }
 
@@ -211,7 +211,7 @@ Result<std::vector<SessionRow>> PgQueries::Sessions(bool include_dead) {
   Params params;
   return ReadAll<SessionRow>(pool_, kSessions, params.Bool("dead", include_dead), [](const Rows& r, int i) {
     SessionRow row;
-    row.session = SessionId{r.Id(i, 0)};
+    row.session = WorkerSessionId{r.Id(i, 0)};
     row.worker_name = r.Text(i, 1);
     row.host = r.Text(i, 2);
     row.version = r.Text(i, 3);

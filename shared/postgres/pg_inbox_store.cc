@@ -45,7 +45,7 @@ Result<DeliverAnswer> PgStore::DeliverPosts(int max) {
         continue;
       }
       PostAnswer posted;
-      if (!rows->IsNull(i, 1)) posted.holder = SessionId{rows->Id(i, 1)};
+      if (!rows->IsNull(i, 1)) posted.holder = WorkerSessionId{rows->Id(i, 1)};
       posted.queue = rows->Text(i, 2);
       answer.posted.emplace_back(SubjectId{rows->Id(i, 0)}, std::move(posted));
     }
@@ -84,7 +84,7 @@ Result<PostAnswer> PgStore::Post(const InboxPost& post) {
   return pg::Decoded<PostAnswer>("inbox.post", [&] {
     PostAnswer answer;
     answer.replayed = rows->Bool(0, 0);
-    if (!rows->IsNull(0, 1)) answer.holder = SessionId{rows->Id(0, 1)};
+    if (!rows->IsNull(0, 1)) answer.holder = WorkerSessionId{rows->Id(0, 1)};
     answer.queue = rows->Text(0, 2);
     return answer;
   });

@@ -15,32 +15,32 @@ using pg::Rows;
 using pg::Statement;
 
 constexpr const char* kView = R"(
-SELECT s.subject_id, s.project_id, s.kind, s.queue, s.band, y.name, y.version, y.owner, y.status, coalesce(s.spec_text, x.text, y.spec_text), y.labels, y.error_message,
+SELECT s.subject_id, s.project_id, s.kind, s.queue, s.priority, y.name, y.version, y.owner, y.status, coalesce(s.definition_text, x.text, y.definition_text), y.labels, y.error_message,
        s.created_at, greatest(y.updated_at, h.last_timestamp), y.started_at, y.completed_at, h.head_seq, h.chain, h.state_root, h.journal_id,
        h.last_timestamp, l.token, l.session_id, w.worker_name, l.state, l.acquired_at, l.waiting_reason, l.waiting_since,
        coalesce((SELECT min(t.fire_at) FROM timers t WHERE t.subject_id = s.subject_id), l.next_wake),
-       (SELECT min(r.ready_at) FROM ready r WHERE r.queue = s.queue AND r.band = s.band AND r.shard = ready_shard(s.subject_id)
+       (SELECT min(r.ready_at) FROM ready r WHERE r.queue = s.queue AND r.priority = s.priority AND r.shard = ready_shard(s.subject_id)
                                               AND r.subject_id = s.subject_id),
        (SELECT q.at FROM quarantine q WHERE q.subject_id = s.subject_id AND q.released_at IS NULL),
        CASE WHEN l.session_id IS NOT NULL THEN l.deaths
-            ELSE coalesce((SELECT max(r.deaths) FROM ready r WHERE r.queue = s.queue AND r.band = s.band AND r.shard = ready_shard(s.subject_id)
+            ELSE coalesce((SELECT max(r.deaths) FROM ready r WHERE r.queue = s.queue AND r.priority = s.priority AND r.shard = ready_shard(s.subject_id)
                                                                AND r.subject_id = s.subject_id), 0) END,
        coalesce(h.journal_first, 1)
 FROM subjects s JOIN leases l USING (subject_id) JOIN subject_head h USING (subject_id)
 LEFT JOIN listings y ON y.subject_id = s.subject_id LEFT JOIN worker_sessions w ON w.session_id = l.session_id
-LEFT JOIN spec_texts x ON x.hash = s.spec_hash
+LEFT JOIN definition_texts x ON x.hash = s.definition_hash
 )";
 enum Column {
   kSubject,
   kProject,
   kKind,
   kQueue,
-  kBand,
+  kPriority,
   kName,
   kVersion,
   kOwner,
   kStatus,
-  kSpec,
+  kDefinition,
   kLabels,
   kError,
   kCreated,
@@ -91,7 +91,7 @@ const Statement kReadyQueues("query.ready_queues", Statement::Kind::kRead, "SELE
 const Statement kBacklog("query.backlog", Statement::Kind::kRead, R"(
 WITH each AS (SELECT r.queue, r.subject_id, count(*) AS row_count, min(r.ready_at) AS ready_at, min(r.kind) AS kind FROM ready r GROUP BY r.queue, r.subject_id),
 seen AS (SELECT e.queue, e.row_count, e.ready_at,
-    e.ready_at <= clock_timestamp() AND (e.kind = 'task' OR (SELECT l.session_id FROM leases l WHERE l.subject_id = e.subject_id) IS NULL) AS is_ready FROM each e)
+    e.ready_at <= clock_timestamp() AND (e.kind = 'dispatch' OR (SELECT l.session_id FROM leases l WHERE l.subject_id = e.subject_id) IS NULL) AS is_ready FROM each e)
 SELECT queue, sum(row_count)::bigint, greatest(extract(epoch FROM clock_timestamp() - min(ready_at) FILTER (WHERE is_ready)) * 1000, 0)::bigint,
     count(*) FILTER (WHERE is_ready), (SELECT count(*) FROM worker_sessions w WHERE w.dead_at IS NULL AND seen.queue = ANY (w.queues)) FROM seen GROUP BY queue
 UNION ALL
@@ -99,7 +99,7 @@ SELECT NULL, 0, greatest(extract(epoch FROM clock_timestamp() - created_at) * 10
   FROM (SELECT created_at FROM outbox ORDER BY outbox_id LIMIT 1) AS first
 UNION ALL
 SELECT NULL, -1 - (SELECT count(*) FROM ready WHERE deaths > 0),
-       (SELECT count(*) FROM leases WHERE deaths >= 2 AND session_id IS NOT NULL) + (SELECT count(*) FROM tasks WHERE state = 'started' AND deaths >= 2), 0, 0)");
+       (SELECT count(*) FROM leases WHERE deaths >= 2 AND session_id IS NOT NULL) + (SELECT count(*) FROM dispatches WHERE state = 'started' AND deaths >= 2), 0, 0)");
 
 // First of invariant 6 that holds.
 void FillState(const Rows& rows, int i, SubjectView& view) {
@@ -140,10 +140,10 @@ SubjectView ReadView(const Rows& rows, int i) {
   view.project = ProjectId{rows.Id(i, kProject)};
   view.kind = rows.Text(i, kKind);
   view.queue = rows.Text(i, kQueue);
-  view.band = int(rows.Int(i, kBand));
+  view.priority = int(rows.Int(i, kPriority));
   if (!rows.IsNull(i, kName)) {
-    view.listing = ListingRow{rows.Text(i, kName),   rows.Text(i, kVersion), rows.Text(i, kOwner),
-                              rows.Text(i, kStatus), rows.Text(i, kSpec),    rows.Text(i, kLabels)};
+    view.listing = ListingRow{rows.Text(i, kName),   rows.Text(i, kVersion),    rows.Text(i, kOwner),
+                              rows.Text(i, kStatus), rows.Text(i, kDefinition), rows.Text(i, kLabels)};
   }
   view.error_message = rows.MaybeText(i, kError).value_or("");
   view.created_at = rows.MaybeTime(i, kCreated);
@@ -153,7 +153,7 @@ SubjectView ReadView(const Rows& rows, int i) {
   view.head = Head{rows.Int(i, kHeadSeq),           rows.Hash(i, kChain),  rows.Hash(i, kRoot),
                    JournalId{rows.Id(i, kJournal)}, rows.Time(i, kLastAt), rows.Int(i, kJournalFirst)};
   view.token = Token{rows.Int(i, kToken)};
-  if (!rows.IsNull(i, kSession)) view.holder = SessionId{rows.Id(i, kSession)};
+  if (!rows.IsNull(i, kSession)) view.holder = WorkerSessionId{rows.Id(i, kSession)};
   view.holder_name = rows.MaybeText(i, kWorker).value_or("");
   view.waiting_reason = rows.MaybeText(i, kReason).value_or("");
   view.next_wake = rows.MaybeTime(i, kNextWake);

@@ -18,7 +18,7 @@ class PgQueries final : public Queries {
   Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit, std::size_t most_bytes) override;
   Result<std::optional<Snapshot>> SnapshotUpTo(const SubjectId& subject, std::int64_t seq) override;
   Result<std::vector<AttemptView>> Attempts(const SubjectId& subject) override;
-  Result<std::vector<TaskView>> Tasks(const SubjectId& subject) override;
+  Result<std::vector<DispatchView>> Dispatches(const SubjectId& subject) override;
   Result<std::vector<CompensationRow>> Compensations(const SubjectId& subject) override;
   Result<std::vector<GrantView>> Grants(const SubjectId& subject) override;
   Result<std::vector<LeaseView>> Leases(int limit) override;
@@ -31,7 +31,7 @@ class PgQueries final : public Queries {
   Result<std::vector<Undecided>> FindUndecided(std::span<const std::string> queues, const std::string& kind, int max) override;
 
  private:
-  // As the rows have them: what lies apart is not fetched.
+  // As the rows have them: what is offloaded is not fetched.
   Result<std::vector<Event>> ReadEvents(const SubjectId& subject, std::int64_t after_seq, int limit);
   Status Exists(const SubjectId& subject);
 

@@ -11,16 +11,16 @@ using pg::Params;
 using pg::Rows;
 using pg::Statement;
 
-const std::string kColumnList = R"(s.schedule_id, s.project_id, s.name, s.spec_text, s.inputs, s.labels, s.cron, s.zone, s.overlap,
+const std::string kColumnList = R"(s.schedule_id, s.project_id, s.name, s.definition_text, s.inputs, s.labels, s.cron, s.zone, s.overlap,
        s.catchup_seconds, s.created_by, s.paused, s.pause_reason, s.next_fire_at, s.waiting_at, s.last_fire_at, s.started_count,
        s.skipped_count, s.missed_count, s.failed_count, s.version, s.created_at, s.updated_at, s.edited_by)";
 constexpr int kColumns = 24;
 
 const Statement kNow("schedule.now", Statement::Kind::kRead, "SELECT clock_timestamp()");
 const Statement kCreateSchedule("schedule.create", Statement::Kind::kWrite, R"(
-INSERT INTO schedules AS s (schedule_id, project_id, name, spec_text, inputs, labels, cron, zone, overlap, catchup_seconds, created_by, paused,
+INSERT INTO schedules AS s (schedule_id, project_id, name, definition_text, inputs, labels, cron, zone, overlap, catchup_seconds, created_by, paused,
                             pause_reason, next_fire_at, request_key, request_hash)
-VALUES ($id::uuid, $project::uuid, $name::text, $spec::text, $inputs::text, $labels::text, $cron::text, $zone::text, $overlap::text,
+VALUES ($id::uuid, $project::uuid, $name::text, $definition::text, $inputs::text, $labels::text, $cron::text, $zone::text, $overlap::text,
         $catchup::bigint, $by::text, $paused::boolean, $pause_reason::text, ($next::timestamptz[])[1], ($key::text[])[1], $hash::bytea)
 ON CONFLICT DO NOTHING RETURNING )" + kColumnList);
 // The row of the request's key before the row of the name.
@@ -34,7 +34,7 @@ const Statement kListSchedules("schedule.list", Statement::Kind::kRead, "SELECT 
 FROM schedules s WHERE s.project_id = $project::uuid AND s.name > $after::text ORDER BY s.name LIMIT $limit::int)");
 const Statement kReplace("schedule.replace", Statement::Kind::kWrite,
                          R"(
-UPDATE schedules s SET spec_text = $spec::text, inputs = $inputs::text, labels = $labels::text, cron = $cron::text, zone = $zone::text,
+UPDATE schedules s SET definition_text = $definition::text, inputs = $inputs::text, labels = $labels::text, cron = $cron::text, zone = $zone::text,
        overlap = $overlap::text, catchup_seconds = $catchup::bigint, paused = $paused::boolean, pause_reason = $pause_reason::text,
        edited_by = $edited_by::text, next_fire_at = CASE WHEN $new_next::boolean THEN ($next::timestamptz[])[1] ELSE s.next_fire_at END,
        waiting_at = CASE WHEN EXISTS (SELECT FROM request_keys k WHERE k.scope = s.project_id

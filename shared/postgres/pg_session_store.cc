@@ -18,12 +18,12 @@ RETURNING heartbeat_at)",
 const Statement kHeartbeat("session.heartbeat", Statement::Kind::kWrite,
                            "SELECT db_now, woken, unwanted FROM heartbeat_session($session::uuid, $ttl_ms::bigint)", true);
 const Statement kClose("session.close", Statement::Kind::kWrite, "SELECT close_session($session::uuid)", true);
-const Statement kHoldLoops("loop.hold", Statement::Kind::kWrite,
-                           "SELECT loop_name, held_token, held_until FROM hold_loops($names::text[], $session::uuid, $ttl_ms::bigint)",
-                           true);
+const Statement kHoldLeaderLeases(
+    "loop.hold", Statement::Kind::kWrite,
+    "SELECT job_name, held_token, held_until FROM hold_leader_leases($names::text[], $session::uuid, $ttl_ms::bigint)", true);
 
 // Random, never a name: version 4.
-SessionId NewIncarnation() {
+WorkerSessionId NewIncarnation() {
   SystemRandom random;
   Uuid uuid;
   for (int half = 0; half < 2; ++half) {
@@ -32,13 +32,13 @@ SessionId NewIncarnation() {
   }
   uuid.bytes[6] = std::uint8_t((uuid.bytes[6] & 0x0f) | 0x40);
   uuid.bytes[8] = std::uint8_t((uuid.bytes[8] & 0x3f) | 0x80);
-  return SessionId{uuid};
+  return WorkerSessionId{uuid};
 }
 
 }  // namespace
 
 Result<SessionGrant> PgStore::OpenSession(const SessionRequest& request) {
-  SessionId session = NewIncarnation();
+  WorkerSessionId session = NewIncarnation();
   pg::Array queues(pg::Oid::kText);
   for (const std::string& queue : request.queues) queues.Text(queue);
   Params params;
@@ -49,7 +49,7 @@ Result<SessionGrant> PgStore::OpenSession(const SessionRequest& request) {
   return pg::Decoded<SessionGrant>("session.open", [&] { return SessionGrant{session, rows->Time(0, 0)}; });
 }
 
-Result<HeartbeatAnswer> PgStore::Heartbeat(const SessionId& session, milliseconds ttl) {
+Result<HeartbeatAnswer> PgStore::Heartbeat(const WorkerSessionId& session, milliseconds ttl) {
   Params params;
   auto rows = pg::RunOne(*session_pool_, kHeartbeat, params.Id("session", session).Int64("ttl_ms", ttl.count()));
   if (!rows) return rows.error();
@@ -58,7 +58,7 @@ Result<HeartbeatAnswer> PgStore::Heartbeat(const SessionId& session, millisecond
     answer.db_now = rows->Time(0, 0);
     for (int i = 1; i < rows->size(); ++i) {
       if (rows->IsNull(i, 1)) {
-        answer.unwanted.push_back(TaskId{rows->Id(i, 2)});
+        answer.unwanted.push_back(DispatchId{rows->Id(i, 2)});
       } else {
         answer.woken.push_back(SubjectId{rows->Id(i, 1)});
       }
@@ -67,26 +67,26 @@ Result<HeartbeatAnswer> PgStore::Heartbeat(const SessionId& session, millisecond
   });
 }
 
-Status PgStore::CloseSession(const SessionId& session) {
+Status PgStore::CloseSession(const WorkerSessionId& session) {
   Params params;
   auto rows = pg::RunOne(*session_pool_, kClose, params.Id("session", session));
   return rows ? Status() : Status(rows.error());
 }
 
-Result<std::vector<std::optional<LoopLease>>> PgStore::HoldLoops(std::span<const std::string> names, const SessionId& session,
-                                                                 milliseconds ttl) {
-  using Held = std::vector<std::optional<LoopLease>>;
+Result<std::vector<std::optional<LeaderLease>>> PgStore::HoldLeaderLeases(std::span<const std::string> names,
+                                                                          const WorkerSessionId& session, milliseconds ttl) {
+  using Held = std::vector<std::optional<LeaderLease>>;
   pg::Array list(pg::Oid::kText);
   for (const std::string& name : names) list.Text(name);
   Params params;
-  auto rows = pg::RunOne(*pool_, kHoldLoops, params.List("names", list).Id("session", session).Int64("ttl_ms", ttl.count()));
+  auto rows = pg::RunOne(*pool_, kHoldLeaderLeases, params.List("names", list).Id("session", session).Int64("ttl_ms", ttl.count()));
   if (!rows) return rows.error();
   return pg::Decoded<Held>("loop.hold", [&] {
     Held held(names.size());
     for (int i = 0; i < rows->size(); ++i) {
       const std::string name = rows->Text(i, 0);
       for (std::size_t n = 0; n < names.size(); ++n) {
-        if (names[n] == name) held[n] = LoopLease{name, Token{rows->Int(i, 1)}, rows->Time(i, 2)};
+        if (names[n] == name) held[n] = LeaderLease{name, Token{rows->Int(i, 1)}, rows->Time(i, 2)};
       }
     }
     return held;

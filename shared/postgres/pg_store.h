@@ -44,13 +44,13 @@ class PgStore final : public KernelStore {
   ~PgStore() override;
 
   Result<SessionGrant> OpenSession(const SessionRequest& request) override;
-  Result<HeartbeatAnswer> Heartbeat(const SessionId& session, milliseconds ttl) override;
-  Status CloseSession(const SessionId& session) override;
+  Result<HeartbeatAnswer> Heartbeat(const WorkerSessionId& session, milliseconds ttl) override;
+  Status CloseSession(const WorkerSessionId& session) override;
 
   Result<std::vector<CreateOutcome>> Create(std::span<const CreateItem> items) override;
   Result<ClaimAnswer> Claim(const ClaimRequest& request) override;
   Status ReadClaimed(std::vector<Claimed>& granted) override;
-  Result<std::vector<Claimed>> ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) override;
+  Result<std::vector<Claimed>> ReadGrants(const WorkerSessionId& session, std::span<const SubjectId> subjects) override;
   Result<DueAnswer> DueReady(std::span<const DueLook> looks, int max) override;
   Result<std::vector<CommitOutcome>> Commit(std::span<const CommitItem> items) override;
   Result<std::vector<CommitOutcome>> ReadBack(std::span<const CommitItem> items) override;
@@ -61,14 +61,14 @@ class PgStore final : public KernelStore {
   Status ForgetAsked(std::span<const std::int64_t> outbox_ids) override;
   Result<CommitOutcome> Command(const CommandRequest& request, const CommandDecider& decide) override;
 
-  Result<PostAnswer> FinishTask(const TaskReport& report) override;
-  Result<SettleAnswer> SettleTasks(const std::optional<SubjectId>& subject, int max) override;
-  Result<std::vector<HeldTask>> TasksOf(const SessionId& session, milliseconds older_than) override;
+  Result<PostAnswer> FinishDispatch(const DispatchReport& report) override;
+  Result<ReapedDispatches> ReapDispatches(const std::optional<SubjectId>& subject, int max) override;
+  Result<std::vector<HeldDispatch>> DispatchesOf(const WorkerSessionId& session, milliseconds older_than) override;
   Result<ReapAnswer> Reap(int max_leases) override;
   Result<FireAnswer> FireTimers(int max) override;
-  Result<std::vector<std::pair<SubjectId, Token>>> HeldBy(const SessionId& session, milliseconds older_than) override;
-  Status GiveBack(const SubjectId& subject, const SessionId& session, Token token) override;
-  Status Quarantine(const SubjectId& subject, const SessionId& session, Token token, const std::string& reason,
+  Result<std::vector<std::pair<SubjectId, Token>>> HeldBy(const WorkerSessionId& session, milliseconds older_than) override;
+  Status ReleaseLease(const SubjectId& subject, const WorkerSessionId& session, Token token) override;
+  Status Quarantine(const SubjectId& subject, const WorkerSessionId& session, Token token, const std::string& reason,
                     const std::string& detail) override;
   Status ReleaseQuarantine(const SubjectId& subject, const std::string& by) override;
 
@@ -78,8 +78,8 @@ class PgStore final : public KernelStore {
   Result<CollectAnswer> CollectContents(milliseconds grace, const ContentMark& from, int max) override;
   Result<RetainAnswer> Retain(milliseconds sessions, milliseconds request_keys, int max) override;
   Result<DropAnswer> DropSegments(milliseconds keep, int max) override;
-  Result<std::vector<std::optional<LoopLease>>> HoldLoops(std::span<const std::string> names, const SessionId& session,
-                                                          milliseconds ttl) override;
+  Result<std::vector<std::optional<LeaderLease>>> HoldLeaderLeases(std::span<const std::string> names, const WorkerSessionId& session,
+                                                                   milliseconds ttl) override;
 
   // For readers of the same database (PgQueries).
   pg::Pool& pool() { return *pool_; }
@@ -90,7 +90,7 @@ class PgStore final : public KernelStore {
 
   Result<std::vector<CreateOutcome>> CreateAtOnce(std::span<const pg::SealedItem> items, Token token, WallTime now);
   Result<std::vector<CreateOutcome>> CreateAny(std::span<const pg::SealedItem> items, Token token, WallTime now);
-  Result<std::span<const CreateItem>> SetApart(std::span<const CreateItem> items, std::vector<CreateItem>& copies);
+  Result<std::span<const CreateItem>> Offload(std::span<const CreateItem> items, std::vector<CreateItem>& copies);
   // pg_command_store.cc
   Result<std::optional<CommitOutcome>> CommandOnce(const CommandRequest& request, const CommandDecider& decide,
                                                    std::optional<CommandItem>& stored);

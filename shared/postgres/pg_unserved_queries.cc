@@ -27,13 +27,13 @@ late AS MATERIALIZED (
   SELECT r.subject_id
   FROM ready_lanes() lane CROSS JOIN generate_series(0, 3) AS s(shard)
   CROSS JOIN LATERAL (
-    SELECT * FROM ready r WHERE r.queue = lane.queue AND r.band = lane.band AND r.shard = s.shard AND r.kind = $kind::text
+    SELECT * FROM ready r WHERE r.queue = lane.queue AND r.priority = lane.priority AND r.shard = s.shard AND r.kind = $kind::text
       AND r.required_version <= $version::int AND r.deaths = 0 AND r.ready_at <= clock_timestamp()
     ORDER BY r.ready_at, r.subject_id LIMIT 5000) r
   JOIN subject_head h ON h.subject_id = r.subject_id JOIN leases l ON l.subject_id = r.subject_id
   WHERE lane.queue = ANY ($queues::text[]) AND h.head_seq = 1 AND h.run_deadline <= clock_timestamp() AND l.session_id IS NULL AND l.state = 0
   GROUP BY r.subject_id ORDER BY min(r.ready_at) LIMIT $max::int)
-SELECT r.subject_id, r.queue, r.band, r.shard, r.ready_at, r.subject_id IN (SELECT subject_id FROM late) FROM ready r
+SELECT r.subject_id, r.queue, r.priority, r.shard, r.ready_at, r.subject_id IN (SELECT subject_id FROM late) FROM ready r
 WHERE r.queue = ANY ($queues::text[]) AND r.ready_at <= clock_timestamp() AND r.required_version <= $version::int AND r.deaths = 0
   AND r.subject_id = ANY (ARRAY(SELECT subject_id FROM asked UNION SELECT subject_id FROM late))
 ORDER BY r.subject_id, r.ready_at)");

@@ -14,23 +14,23 @@ using pg::Statement;
 // do. And in how many milliseconds the next will have died, of those that lived when the question was asked.
 const Statement kReapSessions("reap.sessions", Statement::Kind::kWrite, R"(
 SELECT reap_sessions(), EXISTS (SELECT FROM worker_sessions s WHERE s.dead_at IS NOT NULL AND NOT s.reaped),
-       EXISTS (SELECT FROM tasks t WHERE t.state = 'queued' AND t.cancel_requested),
+       EXISTS (SELECT FROM dispatches t WHERE t.state = 'queued' AND t.cancel_requested),
        (SELECT ceil(extract(epoch FROM greatest(min(s.expires_at) - clock_timestamp(), interval '0')) * 1000)::bigint
         FROM worker_sessions s WHERE s.dead_at IS NULL HAVING min(s.expires_at) IS NOT NULL))",
                               true);
-const Statement kSettleTasks("tasks.settle", Statement::Kind::kWrite,
-                             "SELECT lost, withdrawn, more FROM settle_tasks(($subject::uuid[])[1], $max::int)", true);
+const Statement kReapDispatches("dispatches.reap", Statement::Kind::kWrite,
+                                "SELECT lost, withdrawn, more FROM reap_dispatches(($subject::uuid[])[1], $max::int)", true);
 const Statement kReapLeases("reap.leases", Statement::Kind::kWrite, "SELECT freed, more FROM reap_leases($max::int)", true);
 const Statement kHeldBy("lease.held_by", Statement::Kind::kRead, R"(
 SELECT subject_id, token FROM leases
 WHERE session_id = $session::uuid AND acquired_at <= clock_timestamp() - $older_ms::bigint * interval '1 millisecond' ORDER BY subject_id)",
                         true);
-const Statement kGiveBack("lease.give_back", Statement::Kind::kWrite, "SELECT give_back($subject::uuid, $session::uuid, $token::bigint)",
-                          true);
+const Statement kReleaseLease("lease.release", Statement::Kind::kWrite,
+                              "SELECT release_lease($subject::uuid, $session::uuid, $token::bigint)", true);
 const Statement kQuarantine("quarantine.put", Statement::Kind::kWrite,
                             "SELECT quarantine_subject($subject::uuid, $session::uuid, $token::bigint, $reason::text, $detail::text)");
 const Statement kRetain("retain", Statement::Kind::kWrite,
-                        "SELECT r.sessions, r.keys, retain_tasks($sessions_ms::bigint, $max::int)\n"
+                        "SELECT r.sessions, r.keys, retain_dispatches($sessions_ms::bigint, $max::int)\n"
                         "FROM retain($sessions_ms::bigint, $keys_ms::bigint, $max::int) r");
 // A subject that was long before its journals rolled has a first one of any length, which goes as a whole.
 const Statement kTimeToDrop("journals.drop_time", Statement::Kind::kWrite, "SELECT set_config('statement_timeout', '60000', true)");
@@ -47,8 +47,8 @@ Result<ReapAnswer> PgStore::Reap(int max_leases) {
   const auto next_death = died->IsNull(0, 3) ? std::nullopt : std::optional(milliseconds(died->Int(0, 3)));
   if (died->Int(0, 0) == 0 && !died->Bool(0, 1) && !died->Bool(0, 2)) return ReapAnswer{.next_death = next_death};
   if (died->Int(0, 0) > 0) FailPoint("reaper.after_select");
-  // Tasks first: a session is done with once neither a lease nor a task names it.
-  auto settled = SettleTasks(std::nullopt, max_leases);
+  // Dispatches first: a session is done with once neither a lease nor a dispatch names it.
+  auto settled = ReapDispatches(std::nullopt, max_leases);
   if (!settled) return settled.error();
   auto freed = pg::RunOne(*pool_, kReapLeases, limit.Int32("max", max_leases));
   if (!freed) return freed.error();
@@ -58,18 +58,18 @@ Result<ReapAnswer> PgStore::Reap(int max_leases) {
   });
 }
 
-Result<SettleAnswer> PgStore::SettleTasks(const std::optional<SubjectId>& subject, int max) {
+Result<ReapedDispatches> PgStore::ReapDispatches(const std::optional<SubjectId>& subject, int max) {
   Params params;
   pg::Array one(pg::Oid::kUuid);  // or none: of all
   if (subject) one.Id(subject->uuid);
-  auto rows = pg::RunOne(*pool_, kSettleTasks, params.List("subject", one).Int32("max", max));
+  auto rows = pg::RunOne(*pool_, kReapDispatches, params.List("subject", one).Int32("max", max));
   if (!rows) return rows.error();
-  return pg::Decoded<SettleAnswer>("tasks.settle", [&] {
-    return SettleAnswer{int(rows->Int(0, 0)), int(rows->Int(0, 1)), rows->Bool(0, 2)};
+  return pg::Decoded<ReapedDispatches>("dispatches.reap", [&] {
+    return ReapedDispatches{int(rows->Int(0, 0)), int(rows->Int(0, 1)), rows->Bool(0, 2)};
   });
 }
 
-Result<std::vector<std::pair<SubjectId, Token>>> PgStore::HeldBy(const SessionId& session, milliseconds older_than) {
+Result<std::vector<std::pair<SubjectId, Token>>> PgStore::HeldBy(const WorkerSessionId& session, milliseconds older_than) {
   Params params;
   auto rows = pg::RunOne(*pool_, kHeldBy, params.Id("session", session).Int64("older_ms", older_than.count()));
   if (!rows) return rows.error();
@@ -80,9 +80,9 @@ Result<std::vector<std::pair<SubjectId, Token>>> PgStore::HeldBy(const SessionId
   });
 }
 
-Status PgStore::GiveBack(const SubjectId& subject, const SessionId& session, Token token) {
+Status PgStore::ReleaseLease(const SubjectId& subject, const WorkerSessionId& session, Token token) {
   Params params;
-  auto rows = pg::RunOne(*pool_, kGiveBack, params.Id("subject", subject).Id("session", session).Int64("token", token.value));
+  auto rows = pg::RunOne(*pool_, kReleaseLease, params.Id("subject", subject).Id("session", session).Int64("token", token.value));
   return rows ? Status() : Status(rows.error());
 }
 
@@ -108,7 +108,7 @@ Result<DropAnswer> PgStore::DropSegments(milliseconds keep, int max) {
   return pg::Decoded<DropAnswer>("journals.drop", [&] { return DropAnswer{rows->Int(0, 0), rows->Int(0, 1), rows->Bool(0, 2)}; });
 }
 
-Status PgStore::Quarantine(const SubjectId& subject, const SessionId& session, Token token, const std::string& reason,
+Status PgStore::Quarantine(const SubjectId& subject, const WorkerSessionId& session, Token token, const std::string& reason,
                            const std::string& detail) {
   Params params;
   params.Id("subject", subject).Id("session", session).Int64("token", token.value).Text("reason", reason).Text("detail", detail);

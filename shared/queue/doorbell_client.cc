@@ -109,7 +109,7 @@ struct DoorbellClient::Impl {
     ++connected;
     TellLines();
     line.stream->Start();
-    SayHello(line);  // its answer rings for each queue: what was rung while there was no line is found by looking once
+    SayHello(line);  // its answer rings for each queue: what was notified while there was no line is found by looking once
   }
 
   void TellLines() {
@@ -190,7 +190,7 @@ struct DoorbellClient::Impl {
     if (message.kind == Message::Kind::kPassOn) PassOn(line, message.ready);
   }
 
-  // What one coordinator wants the others to know, who may have what it has not: the duty to relay.
+  // What one coordinator wants the others to know, who may have what it has not: the job to relay.
   void PassOn(const Line& from, const std::vector<std::string>& ready) {
     const auto frames = ready.empty() ? std::vector{doorbell::EncodeWork("")} : doorbell::EncodeReady(ready);
     for (auto& line : lines) {
@@ -216,10 +216,10 @@ struct DoorbellClient::Impl {
     std::unique_lock lock(to_tell_mutex);
     const auto closed = std::exchange(closed_to_tell, {});
     const auto ready = std::exchange(ready_to_tell, {});
-    const auto told_room = std::exchange(room_to_tell, std::nullopt);
+    const auto announced_room = std::exchange(room_to_tell, std::nullopt);
     lock.unlock();
-    if (told_room && told_room->first == session) {
-      room = told_room->second;
+    if (announced_room && announced_room->first == session) {
+      room = announced_room->second;
       for (auto& line : lines) TellRoom(*line);
     }
     std::string frames;
@@ -241,7 +241,7 @@ struct DoorbellClient::Impl {
   SystemClock clock;
   std::vector<std::shared_ptr<Line>> lines;
   std::vector<HostPort> living;  // as far as it is known
-  SessionId session;
+  WorkerSessionId session;
   int room = 0;
   bool stopping = false;  // on the io thread
   std::atomic<int> connected{0};
@@ -250,7 +250,7 @@ struct DoorbellClient::Impl {
   std::mutex to_tell_mutex;
   std::vector<SubjectId> closed_to_tell;
   std::vector<std::string> ready_to_tell;  // encoded
-  std::optional<std::pair<SessionId, int>> room_to_tell;
+  std::optional<std::pair<WorkerSessionId, int>> room_to_tell;
   std::thread thread;
 };
 
@@ -289,7 +289,7 @@ void DoorbellClient::SetLiving(std::vector<HostPort> living) {
   asio::post(impl_->io, [this, living = std::move(living)]() mutable { impl_->Learn(std::move(living)); });
 }
 
-void DoorbellClient::SetSession(const SessionId& session) {
+void DoorbellClient::SetSession(const WorkerSessionId& session) {
   asio::post(impl_->io, [this, session] {
     impl_->session = session;
     impl_->room = 0;
@@ -299,7 +299,7 @@ void DoorbellClient::SetSession(const SessionId& session) {
   });
 }
 
-void DoorbellClient::SetRoom(const SessionId& session, int room) {
+void DoorbellClient::SetRoom(const WorkerSessionId& session, int room) {
   impl_->Wait([&](Impl& impl) { impl.room_to_tell = {session, room}; });
 }
 
@@ -326,7 +326,7 @@ void DoorbellClient::TellWork(const std::string& queue) {
   asio::post(impl_->io, [this, queue] { impl_->ToAll(doorbell::EncodeWork(queue)); });
 }
 
-void DoorbellClient::TellWoken(const SubjectId& subject, const SessionId& holder) {
+void DoorbellClient::TellWoken(const SubjectId& subject, const WorkerSessionId& holder) {
   asio::post(impl_->io, [this, subject, holder] { impl_->ToAll(doorbell::EncodeWoken(subject, holder)); });
 }
 

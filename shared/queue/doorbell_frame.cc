@@ -70,7 +70,7 @@ std::vector<std::string> InFrames(const std::vector<std::string>& messages, cons
 
 }  // namespace
 
-std::string EncodeHello(const SessionId& session, const std::vector<std::string>& queues, const std::string& worker_name,
+std::string EncodeHello(const WorkerSessionId& session, const std::vector<std::string>& queues, const std::string& worker_name,
                         bool by_messages) {
   Frame frame;
   Hello* hello = frame.mutable_hello();
@@ -100,7 +100,7 @@ std::vector<std::string> EncodePassOn(const std::vector<std::string>& messages) 
   return {OnTheWire(std::move(frame))};
 }
 
-std::string EncodeWoken(const SubjectId& subject, const SessionId& holder) {
+std::string EncodeWoken(const SubjectId& subject, const WorkerSessionId& holder) {
   Frame frame;
   frame.mutable_woken()->set_subject(Bytes(subject.uuid));
   if (!holder.is_nil()) frame.mutable_woken()->set_session(Bytes(holder.uuid));
@@ -113,7 +113,7 @@ std::string EncodeClosed(const SubjectId& subject) {
   return OnTheWire(std::move(frame));
 }
 
-std::string EncodeRoom(const SessionId& session, std::uint64_t limit, int known_version, const std::vector<std::string>& kinds) {
+std::string EncodeRoom(const WorkerSessionId& session, std::uint64_t limit, int known_version, const std::vector<std::string>& kinds) {
   Frame frame;
   Room* room = frame.mutable_room();
   room->set_session(Bytes(session.uuid));
@@ -123,7 +123,7 @@ std::string EncodeRoom(const SessionId& session, std::uint64_t limit, int known_
   return OnTheWire(std::move(frame));
 }
 
-std::vector<std::string> EncodeGranted(const SessionId& session, const std::vector<SubjectId>& subjects) {
+std::vector<std::string> EncodeGranted(const WorkerSessionId& session, const std::vector<SubjectId>& subjects) {
   std::vector<std::string> frames;
   for (std::size_t from = 0; from < subjects.size(); from += kMostGranted) {
     Frame frame;
@@ -150,7 +150,7 @@ Result<Message> Decode(std::string_view body) {
   switch (frame.body_case()) {
     case Frame::kHello:
       message.kind = Message::Kind::kHello;
-      if (auto session = UuidOf(frame.hello().session())) message.session = SessionId{*session};
+      if (auto session = UuidOf(frame.hello().session())) message.session = WorkerSessionId{*session};
       message.queues.assign(frame.hello().queues().begin(), frame.hello().queues().end());
       message.worker_name = frame.hello().worker_name();
       message.by_messages = frame.hello().by_messages();
@@ -169,7 +169,7 @@ Result<Message> Decode(std::string_view body) {
       message.kind = woken ? Message::Kind::kWoken : Message::Kind::kClosed;
       message.subject = SubjectId{*subject};
       if (woken) {
-        if (auto holder = UuidOf(frame.woken().session())) message.session = SessionId{*holder};
+        if (auto holder = UuidOf(frame.woken().session())) message.session = WorkerSessionId{*holder};
       }
       break;
     }
@@ -177,7 +177,7 @@ Result<Message> Decode(std::string_view body) {
       auto session = UuidOf(frame.room().session());
       if (!session) break;
       message.kind = Message::Kind::kRoom;
-      message.session = SessionId{*session};
+      message.session = WorkerSessionId{*session};
       message.limit = frame.room().limit();
       message.known_version = int(frame.room().known_version());
       message.kinds.assign(frame.room().kinds().begin(), frame.room().kinds().end());
@@ -187,7 +187,7 @@ Result<Message> Decode(std::string_view body) {
       auto session = UuidOf(frame.granted().session());
       if (!session) break;
       message.kind = Message::Kind::kGranted;
-      message.session = SessionId{*session};
+      message.session = WorkerSessionId{*session};
       for (const std::string& bytes : frame.granted().subjects()) {
         if (auto subject = UuidOf(bytes)) message.subjects.push_back(SubjectId{*subject});
       }

@@ -20,7 +20,7 @@ inline constexpr std::size_t kMaxFrameBytes = 64 * 1024;
 inline constexpr int kMostNames = 256, kMostReady = 4096;
 inline constexpr std::size_t kMostNameBytes = 256, kMostNamesBytes = 16 * 1024;
 
-std::string EncodeHello(const SessionId& session, const std::vector<std::string>& queues, const std::string& worker_name,
+std::string EncodeHello(const WorkerSessionId& session, const std::vector<std::string>& queues, const std::string& worker_name,
                         bool by_messages = false);
 // `look`: at the ready table, whatever messages say.
 std::string EncodeWork(const std::string& queue, bool look = false);
@@ -29,18 +29,18 @@ std::vector<std::string> EncodeReady(const std::vector<std::string>& messages);
 // The same, for a worker to tell the other coordinators; of none: that they should look.
 std::vector<std::string> EncodePassOn(const std::vector<std::string>& messages);
 // `holder`: for a coordinator to pass it on; nil: for the holder itself.
-std::string EncodeWoken(const SubjectId& subject, const SessionId& holder = {});
+std::string EncodeWoken(const SubjectId& subject, const WorkerSessionId& holder = {});
 std::string EncodeClosed(const SubjectId& subject);
-std::string EncodeRoom(const SessionId& session, std::uint64_t limit, int known_version, const std::vector<std::string>& kinds);
+std::string EncodeRoom(const WorkerSessionId& session, std::uint64_t limit, int known_version, const std::vector<std::string>& kinds);
 // Frames of at most kMostGranted subjects each: one may not hold them all.
 inline constexpr std::size_t kMostGranted = 1024;
-std::vector<std::string> EncodeGranted(const SessionId& session, const std::vector<SubjectId>& subjects);
+std::vector<std::string> EncodeGranted(const WorkerSessionId& session, const std::vector<SubjectId>& subjects);
 std::string EncodePing();
 
 // What a frame says, in our own words.
 struct Message {
   enum class Kind { kHello, kWork, kWoken, kClosed, kPing, kRoom, kGranted, kPassOn, kUnknown } kind = Kind::kUnknown;
-  SessionId session;                // hello, room, granted; woken: its holder
+  WorkerSessionId session;          // hello, room, granted; woken: its holder
   std::vector<std::string> queues;  // hello
   std::string worker_name;          // hello
   bool by_messages = false;         // hello

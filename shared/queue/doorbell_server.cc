@@ -33,7 +33,7 @@ struct DoorbellServer::Impl {
   struct Peer {
     std::shared_ptr<Stream> stream;
     std::shared_ptr<asio::steady_timer> hello_within;  // null once it said hello
-    SessionId session;
+    WorkerSessionId session;
     std::vector<std::string> queues;
     bool by_messages = false;
   };
@@ -102,7 +102,7 @@ struct DoorbellServer::Impl {
       peer->second.queues = message.queues;
       peer->second.by_messages = message.by_messages;
       room.Hello(number, message.session, message.queues);
-      // What was rung before it was known here is found by looking once, now: what is rung from here on reaches it.
+      // What was notified before it was known here is found by looking once, now: what is notified from here on reaches it.
       for (const std::string& queue : message.queues) Send(peer->second, doorbell::EncodeWork(queue), work_hints);
     } else if (peer->second.hello_within) {
       if (message.kind != Message::Kind::kPing) peer->second.stream->Close();  // hello comes first
@@ -139,14 +139,14 @@ struct DoorbellServer::Impl {
     (went ? hints.sent : hints.dropped).Add();
   }
 
-  void RingSubject(const SessionId& holder, const SubjectId& subject) {
+  void RingSubject(const WorkerSessionId& holder, const SubjectId& subject) {
     if (holder.is_nil()) return;
     for (auto& [number, peer] : peers) {
       if (peer.session == holder) Send(peer, doorbell::EncodeWoken(subject), woken_hints);
     }
   }
 
-  void RingGranted(const SessionId& session, const std::vector<SubjectId>& subjects) {
+  void RingGranted(const WorkerSessionId& session, const std::vector<SubjectId>& subjects) {
     for (auto& [number, peer] : peers) {
       if (peer.session != session) continue;
       for (std::string& frame : doorbell::EncodeGranted(session, subjects)) Send(peer, std::move(frame), granted_hints);
@@ -240,7 +240,7 @@ void DoorbellServer::RingWork(const std::string& queue, bool look) {
   asio::post(impl_->io, [this, queue, look] { impl_->RingWork(queue, look); });
 }
 
-void DoorbellServer::RingTold(const std::string& queue) {
+void DoorbellServer::RingHinted(const std::string& queue) {
   asio::post(impl_->io, [this, queue] { impl_->RingWork(queue, false, true); });
 }
 
@@ -248,11 +248,11 @@ void DoorbellServer::PassOn(std::vector<StepMessage> rows) {
   asio::post(impl_->io, [this, rows = std::move(rows)] { impl_->PassOn(rows); });
 }
 
-void DoorbellServer::RingSubject(const SessionId& holder, const SubjectId& subject) {
+void DoorbellServer::RingSubject(const WorkerSessionId& holder, const SubjectId& subject) {
   asio::post(impl_->io, [this, holder, subject] { impl_->RingSubject(holder, subject); });
 }
 
-void DoorbellServer::RingGranted(const SessionId& session, std::vector<SubjectId> subjects) {
+void DoorbellServer::RingGranted(const WorkerSessionId& session, std::vector<SubjectId> subjects) {
   asio::post(impl_->io, [this, session, subjects = std::move(subjects)] { impl_->RingGranted(session, subjects); });
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The coordinator's end of the doorbell: workers connect, say their session and queues, and are rung.
+// The coordinator's end of the doorbell: workers connect, say their session and queues, and are notified.
 // Hints only (docs/architecture.md#doorbell).
 
 #include <functional>
@@ -20,10 +20,10 @@ class DoorbellServer final : public Service {
   struct Options {
     HostPort listen{"127.0.0.1", 0};
     int max_peers = 1024;
-    int ring_at_once = 8;                                                // workers rung for one piece of work; beyond that some, in turn
-    Metrics* metrics = nullptr;                                          // may be null
-    std::function<void(const SubjectId&)> on_closed;                     // a worker said that a subject is closed; on the server's thread
-    std::function<void()> on_work = {};                                  // a worker made something ready; on the server's thread
+    int ring_at_once = 8;                             // workers notified for one piece of work; beyond that some, in turn
+    Metrics* metrics = nullptr;                       // may be null
+    std::function<void(const SubjectId&)> on_closed;  // a worker said that a subject is closed; on the server's thread
+    std::function<void()> on_work = {};               // a worker made something ready; on the server's thread
     std::function<void(const std::vector<StepMessage>&)> on_ready = {};  // the same, and all of it: keys, without kind and version
   };
   struct Counts {
@@ -40,13 +40,13 @@ class DoorbellServer final : public Service {
   // From any thread, never block.
   void RingWork(const std::string& queue, bool look = false);  // look: doorbell_frame.h
   // The same, of work that a relay was told of: only those who do not hear of it by messages.
-  void RingTold(const std::string& queue);
+  void RingHinted(const std::string& queue);
   // Another coordinator may relay what became ready here: one worker with a session, in turn, tells the others. Nothing said of the rows:
   // to look.
   void PassOn(std::vector<StepMessage> rows);
-  void RingSubject(const SessionId& holder, const SubjectId& subject);
+  void RingSubject(const WorkerSessionId& holder, const SubjectId& subject);
   // These were granted to that session as they were made. To nobody, if its line is lost: then its worker asks the database.
-  void RingGranted(const SessionId& session, std::vector<SubjectId> subjects);
+  void RingGranted(const WorkerSessionId& session, std::vector<SubjectId> subjects);
   GrantBook& room();  // what the workers said they have room for
   Counts counts() const;
   // For tests: drops every connection; workers come back by themselves.

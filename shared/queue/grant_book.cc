@@ -10,12 +10,12 @@ bool Has(const std::vector<std::string>& list, const std::string& value) {
 }
 }  // namespace
 
-void GrantBook::Hello(std::int64_t peer, const SessionId& session, std::vector<std::string> queues) {
+void GrantBook::Hello(std::int64_t peer, const WorkerSessionId& session, std::vector<std::string> queues) {
   std::lock_guard lock(mutex_);
   peers_[peer] = Peer{session, std::move(queues), {}, 0, 0, 0};
 }
 
-void GrantBook::Room(std::int64_t number, const SessionId& session, std::uint64_t limit, int known_version,
+void GrantBook::Room(std::int64_t number, const WorkerSessionId& session, std::uint64_t limit, int known_version,
                      std::vector<std::string> kinds) {
   std::lock_guard lock(mutex_);
   auto peer = peers_.find(number);
@@ -35,7 +35,7 @@ bool GrantBook::Serves(const std::string& queue) {
   return std::any_of(peers_.begin(), peers_.end(), [&](const auto& peer) { return Has(peer.second.queues, queue); });
 }
 
-std::optional<SessionId> GrantBook::Take(const CreateItem& item) {
+std::optional<WorkerSessionId> GrantBook::Take(const CreateItem& item) {
   if (!Grantable(item)) return std::nullopt;
   std::lock_guard lock(mutex_);
   Peer* best = nullptr;
@@ -49,17 +49,17 @@ std::optional<SessionId> GrantBook::Take(const CreateItem& item) {
   return best->session;
 }
 
-GrantBook::Peer* GrantBook::Find(const SessionId& session) {
+GrantBook::Peer* GrantBook::Find(const WorkerSessionId& session) {
   auto peer = std::find_if(peers_.begin(), peers_.end(), [&](const auto& one) { return one.second.session == session; });
   return peer == peers_.end() ? nullptr : &peer->second;
 }
 
-void GrantBook::PutBack(const SessionId& session) {
+void GrantBook::PutBack(const WorkerSessionId& session) {
   std::lock_guard lock(mutex_);
   if (Peer* peer = Find(session); peer != nullptr && peer->taken > 0) --peer->taken;
 }
 
-void GrantBook::Dead(const SessionId& session) {
+void GrantBook::Dead(const WorkerSessionId& session) {
   std::lock_guard lock(mutex_);
   if (Peer* peer = Find(session)) peer->limit = 0;
 }

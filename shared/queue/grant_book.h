@@ -20,29 +20,29 @@ class GrantBook {
 
   // -- from the doorbell, by connection
   // Its queues and session, as its hello says: what it had room for before is void.
-  void Hello(std::int64_t peer, const SessionId& session, std::vector<std::string> queues);
+  void Hello(std::int64_t peer, const WorkerSessionId& session, std::vector<std::string> queues);
   // In all since its hello; of another session than the hello's it is ignored.
-  void Room(std::int64_t peer, const SessionId& session, std::uint64_t limit, int known_version, std::vector<std::string> kinds);
+  void Room(std::int64_t peer, const WorkerSessionId& session, std::uint64_t limit, int known_version, std::vector<std::string> kinds);
   void Gone(std::int64_t peer);
 
   // Somebody said this queue with its hello.
   bool Serves(const std::string& queue);
   // A place for one run, taken; whoever has most room first. Nil: nobody has any.
-  std::optional<SessionId> Take(const CreateItem& item);
+  std::optional<WorkerSessionId> Take(const CreateItem& item);
   // It was not needed: the run was there already, or was not made.
-  void PutBack(const SessionId& session);
+  void PutBack(const WorkerSessionId& session);
   // The database says it lives no more.
-  void Dead(const SessionId& session);
+  void Dead(const WorkerSessionId& session);
 
  private:
   struct Peer {
-    SessionId session;
+    WorkerSessionId session;
     std::vector<std::string> queues, kinds;
     int known_version = 0;
     std::uint64_t limit = 0, taken = 0;
     std::uint64_t free() const { return limit > taken ? limit - taken : 0; }
   };
-  Peer* Find(const SessionId& session);
+  Peer* Find(const WorkerSessionId& session);
 
   std::mutex mutex_;
   std::map<std::int64_t, Peer> peers_;

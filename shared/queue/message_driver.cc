@@ -1,6 +1,6 @@
 #include "shared/queue/message_driver.h"
 
-#include "shared/kernel/task.h"
+#include "shared/kernel/dispatch.h"
 #include "shared/telemetry/names.h"
 
 namespace acl {
@@ -12,14 +12,14 @@ bool MayPass(Code code) {
   return code == Code::kUnavailable || code == Code::kTimeout || code == Code::kOutcomeUnknown || code == Code::kLeaseLost;
 }
 
-bool TasksOnly(const ClaimRequest& request) { return request.kinds == std::vector<std::string>{std::string(kTaskReadyKind)}; }
+bool DispatchesOnly(const ClaimRequest& request) { return request.kinds == std::vector<std::string>{std::string(kDispatchReadyKind)}; }
 
 // Of the claims that are made while something begun waits, one in so many looks for what is new first.
 constexpr std::uint64_t kNewShare = 4;
 
 void Append(ClaimAnswer& answer, ClaimAnswer more) {
   std::move(more.claimed.begin(), more.claimed.end(), std::back_inserter(answer.claimed));
-  std::move(more.tasks.begin(), more.tasks.end(), std::back_inserter(answer.tasks));
+  std::move(more.dispatches.begin(), more.dispatches.end(), std::back_inserter(answer.dispatches));
   answer.dropped += more.dropped;
   answer.quarantined += more.quarantined;
   answer.missing += more.missing;
@@ -46,8 +46,8 @@ void MessageDriver::Poison(const Delivery& delivery, const std::string& reason) 
   }
   if (options_.poison) {
     options_.poison(delivery, reason);
-  } else if (options_.settled) {
-    options_.settled(delivery.handle);
+  } else if (options_.acknowledged) {
+    options_.acknowledged(delivery.handle);
   }
 }
 
@@ -60,16 +60,16 @@ void MessageDriver::Offer(Delivery delivery) {
   {
     std::lock_guard lock(mutex_);
     ++counts_.offered;
-    const auto band = std::size_t(message->key.band);
-    waiting_[band].push_back({std::move(delivery), std::move(*message), 0});
+    const auto priority = std::size_t(message->key.priority);
+    waiting_[priority].push_back({std::move(delivery), std::move(*message), 0});
   }
   if (options_.on_work) options_.on_work();
 }
 
 void MessageDriver::Revoke() {
-  std::lock_guard settled(claiming_);
+  std::lock_guard acknowledged(claiming_);
   std::lock_guard lock(mutex_);
-  for (auto& band : waiting_) band.clear();
+  for (auto& priority : waiting_) priority.clear();
   singles_ = 0;
 }
 
@@ -78,19 +78,19 @@ std::vector<MessageDriver::Waiting> MessageDriver::Take(const ClaimRequest& requ
   {
     std::lock_guard lock(mutex_);
     const std::size_t most = singles_ > 0 ? 1 : std::size_t(std::max(1, request.max));
-    const bool tasks_only = TasksOnly(request);
-    int tasks_left = request.max_tasks;
-    for (auto& band : waiting_) {
-      for (auto it = band.begin(); it != band.end() && taken.size() < most;) {
-        const bool task = it->message.kind == kTaskReadyKind;
-        if (task ? tasks_left <= 0 : tasks_only) {  // no room for it now: it waits here
+    const bool dispatches_only = DispatchesOnly(request);
+    int dispatches_left = request.max_dispatches;
+    for (auto& priority : waiting_) {
+      for (auto it = priority.begin(); it != priority.end() && taken.size() < most;) {
+        const bool dispatch = it->message.kind == kDispatchReadyKind;
+        if (dispatch ? dispatches_left <= 0 : dispatches_only) {  // no room for it now: it waits here
           ++it;
           continue;
         }
         Waiting next = std::move(*it);
-        it = band.erase(it);
-        tasks_left -= task ? 1 : 0;
-        const bool known_kind = task || request.kinds.empty() || next.message.kind.empty() ||
+        it = priority.erase(it);
+        dispatches_left -= dispatch ? 1 : 0;
+        const bool known_kind = dispatch || request.kinds.empty() || next.message.kind.empty() ||
                                 std::find(request.kinds.begin(), request.kinds.end(), next.message.kind) != request.kinds.end();
         const bool ours = known_kind && next.message.required_version <= request.known_version;
         (ours ? taken : not_for_us).push_back(std::move(next));
@@ -108,20 +108,20 @@ void MessageDriver::PutBack(std::vector<Waiting> taken) {
   std::lock_guard lock(mutex_);
   counts_.put_back += std::int64_t(taken.size());
   for (auto it = taken.rbegin(); it != taken.rend(); ++it) {
-    waiting_[std::size_t(it->message.key.band)].push_front(std::move(*it));
+    waiting_[std::size_t(it->message.key.priority)].push_front(std::move(*it));
   }
 }
 
 void MessageDriver::Settle(const std::vector<Waiting>& taken) {
-  if (!options_.settled) return;
-  for (const Waiting& one : taken) options_.settled(one.delivery.handle);
+  if (!options_.acknowledged) return;
+  for (const Waiting& one : taken) options_.acknowledged(one.delivery.handle);
 }
 
 void MessageDriver::TellGranted(const std::vector<Waiting>& taken, const ClaimAnswer& answer, WallTime began) const {
   if (!options_.granted) return;
   std::map<SubjectId, std::pair<SubjectId, Token>> grants;  // by what the ready row names
   for (const Claimed& one : answer.claimed) grants[one.subject] = {one.subject, one.token};
-  for (const ClaimedTask& one : answer.tasks) grants[SubjectId{one.id.uuid}] = {one.subject, one.token};
+  for (const ClaimedDispatch& one : answer.dispatches) grants[SubjectId{one.id.uuid}] = {one.subject, one.token};
   for (const Waiting& one : taken) {
     const auto grant = grants.find(one.message.key.subject);
     if (grant == grants.end()) continue;
@@ -135,17 +135,17 @@ Result<ClaimAnswer> MessageDriver::Claim(const ClaimRequest& request) {
   Result<ClaimAnswer> looked = ClaimAnswer{};
   if (look_.load()) {
     looked = ClaimLate(request);
-    const bool found = looked && (!looked->claimed.empty() || !looked->tasks.empty());
+    const bool found = looked && (!looked->claimed.empty() || !looked->dispatches.empty());
     if (found || (!looked && !MayPass(looked.code()))) return looked;
   }
-  // The share of what is new: each fourth claim while what has begun waits is its own. Tasks have begun, all of them.
-  if (!begun_waits_ || (!TasksOnly(request) && ++begun_turn_ % kNewShare == 0)) return ClaimNamed(request, std::move(looked));
+  // The share of what is new: each fourth claim while what has begun waits is its own. Dispatches have begun, all of them.
+  if (!begun_waits_ || (!DispatchesOnly(request) && ++begun_turn_ % kNewShare == 0)) return ClaimNamed(request, std::move(looked));
   Result<ClaimAnswer> begun = ClaimBegun(request);
   if (!begun) return begun;
-  const int found = int(begun->claimed.size() + begun->tasks.size());
+  const int found = int(begun->claimed.size() + begun->dispatches.size());
   ClaimRequest rest = request;
   rest.max -= found;
-  rest.max_tasks -= int(begun->tasks.size());
+  rest.max_dispatches -= int(begun->dispatches.size());
   if (rest.max <= 0) return begun;
   Result<ClaimAnswer> named = ClaimNamed(rest, std::move(looked));
   if (found == 0) return named;
@@ -159,7 +159,7 @@ Result<ClaimAnswer> MessageDriver::ClaimBegun(const ClaimRequest& request) {
   look.min_age = options_.begun_after;
   auto answer = store_.Claim(look);
   if (!answer) return answer;
-  const std::int64_t found = std::int64_t(answer->claimed.size() + answer->tasks.size());
+  const std::int64_t found = std::int64_t(answer->claimed.size() + answer->dispatches.size());
   begun_waits_ = found + answer->dropped + answer->quarantined >= request.max;  // there may be more; else the next answer says
   std::lock_guard lock(mutex_);
   counts_.begun += found;
@@ -172,7 +172,8 @@ Result<ClaimAnswer> MessageDriver::ClaimNamed(const ClaimRequest& request, Resul
     if (taken.empty()) return looked ? ClaimLate(request) : looked;
     auto answer = ClaimTaken(request, std::move(taken));
     // All of them named rows that are gone (repeats): the next may not.
-    if (answer && answer->claimed.empty() && answer->tasks.empty() && answer->dropped == 0 && answer->quarantined == 0 && waiting() > 0)
+    if (answer && answer->claimed.empty() && answer->dispatches.empty() && answer->dropped == 0 && answer->quarantined == 0 &&
+        waiting() > 0)
       continue;
     return answer;
   }
@@ -190,7 +191,7 @@ Result<ClaimAnswer> MessageDriver::ClaimTaken(const ClaimRequest& request, std::
     TellGranted(taken, *answer, began);
     Settle(taken);
     dropped_.Add(answer->missing + answer->dropped);
-    const std::size_t got = answer->claimed.size() + answer->tasks.size();
+    const std::size_t got = answer->claimed.size() + answer->dispatches.size();
     claimed_.Add(double(got));
     std::lock_guard lock(mutex_);
     counts_.claimed += std::int64_t(got);
@@ -213,14 +214,14 @@ Result<ClaimAnswer> MessageDriver::ClaimTaken(const ClaimRequest& request, std::
 }
 
 Result<ClaimAnswer> MessageDriver::ClaimLate(const ClaimRequest& request) {
-  const bool told = !TasksOnly(request) && look_.exchange(false);  // freed runs are meant, and there may be room for them soon
+  const bool told = !DispatchesOnly(request) && look_.exchange(false);  // freed runs are meant, and there may be room for them soon
   if (!told && clock_.Steady() < late_at_) return ClaimAnswer{};
   if (!told) late_at_ = clock_.Steady() + options_.late_every;
   ClaimRequest late = request;
   if (!told) late.min_age = options_.late_after;
   auto answer = store_.Claim(late);
   if (told && !answer && MayPass(answer.code())) look_.store(true);
-  const std::size_t got = answer ? answer->claimed.size() + answer->tasks.size() : 0;
+  const std::size_t got = answer ? answer->claimed.size() + answer->dispatches.size() : 0;
   if (got > 0) {
     if (told) look_.store(true);  // there may be more
     if (!told) late_at_ = clock_.Steady();
@@ -234,7 +235,7 @@ Result<ClaimAnswer> MessageDriver::ClaimLate(const ClaimRequest& request) {
 std::size_t MessageDriver::waiting() const {
   std::lock_guard lock(mutex_);
   std::size_t all = 0;
-  for (const auto& band : waiting_) all += band.size();
+  for (const auto& priority : waiting_) all += priority.size();
   return all;
 }
 

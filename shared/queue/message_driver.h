@@ -7,7 +7,7 @@
 // answer says whether something begun waits longer than a message takes; then three of four claims look for that first, and their messages
 // find the rows gone.
 //
-//   transport --Offer--> [waiting, first band first] --Claim--> database --> settled (its offset may go)
+//   transport --Offer--> [waiting, first priority first] --Claim--> database --> acknowledged (its offset may go)
 //                              |                           \--> unavailable: back to the front
 //                              \--> not a step message, or its claim is refused again and again --> poison
 
@@ -34,7 +34,7 @@ struct Delivery {
 // A message whose row was granted to this process.
 struct GrantedMessage {
   const StepMessage& message;
-  SubjectId subject;  // of a task: its run's
+  SubjectId subject;  // of a dispatch: its run's
   Token token;
   WallTime began;  // when the claim did
 };
@@ -43,14 +43,14 @@ class MessageDriver {
  public:
   struct Options {
     milliseconds late_after{30'000};
-    milliseconds late_every{5'000};                     // how often to look
-    milliseconds begun_after{250};                      // what has begun and is ready for longer is behind a backlog
-    int refusals_until_poison = 3;                      // claims of one message alone that the database refuses
-    Metrics* metrics = nullptr;                         // may be null
-    std::function<void(std::uint64_t handle)> settled;  // dealt with: its offset may go
-    // Cannot be dealt with, ever. Whoever takes it calls `settled` itself, once the message is put away.
+    milliseconds late_every{5'000};                          // how often to look
+    milliseconds begun_after{250};                           // what has begun and is ready for longer is behind a backlog
+    int refusals_until_poison = 3;                           // claims of one message alone that the database refuses
+    Metrics* metrics = nullptr;                              // may be null
+    std::function<void(std::uint64_t handle)> acknowledged;  // dealt with: its offset may go
+    // Cannot be dealt with, ever. Whoever takes it calls `acknowledged` itself, once the message is put away.
     std::function<void(const Delivery&, const std::string& reason)> poison;
-    std::function<void(const Delivery&, const GrantedMessage&)> granted;  // before it is settled
+    std::function<void(const Delivery&, const GrantedMessage&)> granted;  // before it is acknowledged
     QueueDriver::OnWork on_work;
   };
 
@@ -63,7 +63,7 @@ class MessageDriver {
 
   // -- for the transport, from its thread
   void Offer(Delivery delivery);
-  // Its partitions went to others: what waits here will be offered to them. A claim under way is awaited, so that it is settled first.
+  // Its partitions went to others: what waits here will be offered to them. A claim under way is awaited, so that it is acknowledged first.
   void Revoke();
 
   std::size_t waiting() const;
@@ -78,7 +78,7 @@ class MessageDriver {
     StepMessage message;
     int refusals = 0;
   };
-  static constexpr int kBands = 4;
+  static constexpr int kPriorities = 4;
 
   std::vector<Waiting> Take(const ClaimRequest& request);
   void PutBack(std::vector<Waiting> taken);
@@ -96,7 +96,7 @@ class MessageDriver {
   Counter claimed_, dropped_, not_for_us_, poisoned_, late_;
   std::mutex claiming_;  // one claim at a time; Revoke waits for it
   mutable std::mutex mutex_;
-  std::array<std::deque<Waiting>, kBands> waiting_;
+  std::array<std::deque<Waiting>, kPriorities> waiting_;
   std::size_t singles_ = 0;  // a batch of so many was refused: they go one by one, until the one is found
   SteadyTime late_at_{};
   // Of the thread that claims.

@@ -56,7 +56,7 @@ void RelayBook::Sent(SteadyTime now, const ReadyKey& key) {
   sending.seen = sweep_;
 }
 
-void RelayBook::Told(const ReadyKey& key) {
+void RelayBook::Hinted(const ReadyKey& key) {
   const auto it = sent_.find(key);
   if (it == sent_.end() || std::exchange(it->second.unseen, true)) return;
   ++unseen_;
@@ -70,7 +70,7 @@ std::map<ReadyKey, RelayBook::Sending>::iterator RelayBook::FoundInTable(const R
 
 void RelayBook::Moved(const ReadyKey& key) {
   FoundInTable(key);
-  Place& mark = marks_[{key.queue, key.band}];
+  Place& mark = marks_[{key.queue, key.priority}];
   mark = std::max(mark, Place{key.ready_at, key.subject});
 }
 
@@ -89,9 +89,9 @@ void RelayBook::BeginSweep(SteadyTime now) {
 }
 
 bool RelayBook::Seen(const ReadyKey& key) {
-  const auto mark = marks_.find({key.queue, key.band});
+  const auto mark = marks_.find({key.queue, key.priority});
   const bool before = mark != marks_.end() && Place{key.ready_at, key.subject} <= mark->second;
-  cursor_[{key.queue, key.band}] = before ? Place{key.ready_at, key.subject} : Place{kNoMore, {}};
+  cursor_[{key.queue, key.priority}] = before ? Place{key.ready_at, key.subject} : Place{kNoMore, {}};
   if (auto it = FoundInTable(key); it != sent_.end()) it->second.seen = sweep_;
   return before;
 }
@@ -99,7 +99,7 @@ bool RelayBook::Seen(const ReadyKey& key) {
 void RelayBook::EndSweep(SteadyTime now) {
   std::erase_if(sent_, [&](const auto& entry) {
     const auto& [key, sending] = entry;
-    const auto mark = marks_.find({key.queue, key.band});
+    const auto mark = marks_.find({key.queue, key.priority});
     // What was told may lie behind the mark, where no sweep comes: it has the time of one more for a look to find it.
     const bool swept = mark != marks_.end() && Place{key.ready_at, key.subject} <= mark->second;
     const bool gone = sending.seen != sweep_ && sending.sent_at < (swept ? sweep_began_ : sweep_before_began_);

@@ -6,7 +6,8 @@
 //          the last that did: a row has the time of its statement and is seen when that has committed, often after rows of a later time
 //   sweep: every few seconds from zero up to the mark: rows that a late transaction put before it are sent, rows that were sent long ago
 //          are sent again (less and less often), and what is not there any more is forgotten
-//   told:  rows that somebody says are there, sent without a look. Nobody vouches for it, so only of queues and bands that were seen in the
+//   told:  rows that somebody says are there, sent without a look. Nobody vouches for it, so only of queues and priorities that were seen
+//   in the
 //          table, and only so many that were not seen there yet
 //
 // Bounded: while `max_out` rows are sent and unclaimed no more are sent; the mark stays, the rest waits in the table.
@@ -22,7 +23,7 @@ namespace acl {
 class RelayBook {
  public:
   struct Options {
-    std::size_t max_out = 20'000, max_told = 8'000;
+    std::size_t max_out = 20'000, max_hinted = 8'000;
     milliseconds late_every{40}, late_within{200};  // what commits later than this finds the sweep
     milliseconds sweep_every{2'000};
     milliseconds again_min{5'000}, again_max{300'000};  // doubling from one to the other
@@ -45,7 +46,7 @@ class RelayBook {
   milliseconds late_every() const { return options_.late_every; }
   // There may be more behind this one, the last of a full page: the next Marks are behind it. Else a look begins anew.
   void BeginPage() { pages_.clear(); }
-  void GoOnBehind(const ReadyKey& last) { pages_[{last.queue, last.band}] = {last.ready_at, last.subject}; }
+  void GoOnBehind(const ReadyKey& last) { pages_[{last.queue, last.priority}] = {last.ready_at, last.subject}; }
   // 0: do not send now; n: send it, the n-th time.
   int Wanted(SteadyTime now, const ReadyKey& key) const;
   // Sent; the mark moves behind it if it is a look's.
@@ -55,9 +56,9 @@ class RelayBook {
 
   // -- telling
   // Whether a row that somebody told of may be sent, if it is wanted.
-  bool Believes(const ReadyKey& key) const { return unseen_ < options_.max_told && marks_.contains({key.queue, key.band}); }
+  bool WithinTrustLimit(const ReadyKey& key) const { return unseen_ < options_.max_hinted && marks_.contains({key.queue, key.priority}); }
   // It was sent because of that.
-  void Told(const ReadyKey& key);
+  void Hinted(const ReadyKey& key);
 
   // -- sweeping: Begin, Seen for each row found up to the marks, End
   bool SweepDue(SteadyTime now) const { return !sweeping_ && now >= sweep_at_; }

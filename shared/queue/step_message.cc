@@ -9,7 +9,7 @@ namespace acl {
 namespace {
 
 constexpr std::uint32_t kStepMessageVersion = 1;
-constexpr std::uint32_t kMostOfBandOrShard = 3;
+constexpr std::uint32_t kMostOfPriorityOrShard = 3;
 constexpr std::size_t kLongestName = 200, kLongestTraceparent = 128;  // W3C version 00 has 55 characters
 
 Error Bad(const std::string& why) { return {Code::kInvalid, "not a step message: " + why}; }
@@ -29,7 +29,7 @@ StepMessage MessageFor(const DueRow& row) {
 
 StepMessage MessageFor(const CreateItem& item, const CreateOutcome& made) {
   StepMessage message;
-  message.key = {item.queue, item.band, ReadyShard(item.subject), made.ready_at, item.subject};
+  message.key = {item.queue, item.priority, ReadyShard(item.subject), made.ready_at, item.subject};
   message.kind = item.kind;
   message.required_version = item.required_version;
   message.event_seq = std::int64_t(item.events.size());
@@ -46,7 +46,7 @@ std::string EncodeStepMessage(const StepMessage& message) {
   out.set_required_version(std::uint32_t(message.required_version));
   queue::ReadyKey& key = *out.mutable_ready();
   key.set_queue(message.key.queue);
-  key.set_band(std::uint32_t(message.key.band));
+  key.set_priority(std::uint32_t(message.key.priority));
   key.set_shard(std::uint32_t(message.key.shard));
   key.set_ready_at_us(MicrosOf(message.key.ready_at));
   out.set_event_seq(message.event_seq);
@@ -65,7 +65,7 @@ Result<StepMessage> DecodeStepMessage(std::string_view bytes) {
   if (key.queue().empty() || key.queue().size() > kLongestName || in.kind().size() > kLongestName)
     return Bad("a name is missing or too long");
   if (in.traceparent().size() > kLongestTraceparent) return Bad("its trace context is too long");
-  if (key.band() > kMostOfBandOrShard || key.shard() > kMostOfBandOrShard) return Bad("there is no such band or shard");
+  if (key.priority() > kMostOfPriorityOrShard || key.shard() > kMostOfPriorityOrShard) return Bad("there is no such priority or shard");
   if (key.ready_at_us() <= 0) return Bad("its time is out of range");
   if (in.required_version() > 1'000'000 || in.event_seq() < 0 || in.fencing_token() < 0) return Bad("a number is out of range");
   StepMessage out;
@@ -73,7 +73,7 @@ Result<StepMessage> DecodeStepMessage(std::string_view bytes) {
   out.kind = in.kind();
   out.required_version = int(in.required_version());
   out.key.queue = key.queue();
-  out.key.band = int(key.band());
+  out.key.priority = int(key.priority());
   out.key.shard = int(key.shard());
   out.key.ready_at = WallTimeFromMicros(key.ready_at_us());
   out.event_seq = in.event_seq();

@@ -29,8 +29,8 @@ StepMessage MessageFor(const CreateItem& item, const CreateOutcome& made);
 // The same message gives the same bytes (golden in the tests).
 std::string EncodeStepMessage(const StepMessage& message);
 
-// Newer versions are read too; fields not known here are left out. kInvalid: not protobuf, no subject, no ready row, a band or shard that
-// cannot be, a time out of range. The reason is fit for a dead letter: it quotes nothing of the message.
+// Newer versions are read too; fields not known here are left out. kInvalid: not protobuf, no subject, no ready row, a priority or shard
+// that cannot be, a time out of range. The reason is fit for a dead letter: it quotes nothing of the message.
 Result<StepMessage> DecodeStepMessage(std::string_view bytes);
 
 }  // namespace acl

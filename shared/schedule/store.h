@@ -19,7 +19,7 @@ using ScheduleId = Id<struct ScheduleTag>;
 
 // What people say of a schedule.
 struct Definition {
-  std::string workflow;                      // the spec as it was submitted
+  std::string workflow;                      // the definition as it was submitted
   std::string inputs = "{}", labels = "{}";  // JSON objects
   std::string cron, zone = "UTC";
   Policy policy;

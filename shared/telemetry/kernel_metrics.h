@@ -39,7 +39,7 @@ struct KernelMetrics {
   // commits
   Counter committed, fenced, busy, moved, rejected, unknown;
   Histogram commit_batch_size, commit_seconds;
-  // `fence_refusals` counts every refused item and call; `lease_losses` each lease once, given back unwanted ones too
+  // `fence_refusals` counts every refused item and call; `lease_losses` each lease once, released unwanted ones too
   Counter fence_refusals, lease_losses, claims, sticky_claims;
   // attempts by StepResult::Outcome
   Counter steps_succeeded, steps_failed, steps_timed_out, steps_cancelled, steps_not_started, steps_unknown;

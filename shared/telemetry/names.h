@@ -39,12 +39,13 @@ inline const MetricDef kModelTokens{"gen_ai_client_token_usage",
                                     "tokens of one call of a language model, as its provider counts them, by type: input output",
                                     {1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}};
 inline const MetricDef kReadyDepth{
-    "acl_ready_depth", "runs and tasks that wait for a worker to take them, by queue (beyond 50 without a worker and 200 with one: other)"};
+    "acl_ready_depth",
+    "runs and dispatches that wait for a worker to take them, by queue (beyond 50 without a worker and 200 with one: other)"};
 inline const MetricDef kReadyRows{"acl_ready_rows",
                                   "rows of the ready table by queue: those of acl_ready_depth, second ones of the same run, those whose "
                                   "time has not come, and wake-ups of runs that a worker holds"};
 inline const MetricDef kReadyUnserved{"acl_ready_unserved",
-                                      "runs and tasks that wait in a queue from which no living worker takes, by queue"};
+                                      "runs and dispatches that wait in a queue from which no living worker takes, by queue"};
 inline const MetricDef kReadyOldest{"acl_ready_oldest_seconds",
                                     "how long the one that waits longest for a worker has waited, by queue, seconds"};
 inline const MetricDef kRunsCreated{"acl_runs_created_total", "runs that this process created; the sum over all processes is the fleet's"};
@@ -57,7 +58,7 @@ inline const MetricDef kDeliveriesOldest{"acl_deliveries_oldest_seconds",
                                          "how long the oldest message to the outside that is not delivered has waited, seconds"};
 inline const MetricDef kSuspects{
     "acl_suspects",
-    "runs and tasks that died with two workers or more without progress, by state: waiting for a worker of their own, or held"};
+    "runs and dispatches that died with two workers or more without progress, by state: waiting for a worker of their own, or held"};
 inline const MetricDef kSteps{"acl_steps_total", "attempts of steps by outcome"};
 inline const MetricDef kStepTime{
     "acl_step_seconds", "time of one attempt by capability, seconds", {0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300}};
@@ -67,15 +68,15 @@ inline const MetricDef kLeasesHeld{"acl_leases_held", "leases this worker holds 
 inline const MetricDef kSlots{"acl_slots", "steps this worker can run at once; 0 while it takes no new work"};
 inline const MetricDef kSlotsBusy{"acl_slots_busy", "steps this worker runs now"};
 inline const MetricDef kQuarantines{"acl_quarantines_total", "subjects quarantined by this process, by reason"};
-inline const MetricDef kTasks{
-    "acl_tasks_total",
-    "tasks of dispatched steps by what became of them: taken delivered refused (a worker's), lost withdrawn (a reaper's)"};
+inline const MetricDef kDispatches{
+    "acl_dispatches_total",
+    "dispatches of dispatched steps by what became of them: taken delivered refused (a worker's), lost withdrawn (a reaper's)"};
 inline const MetricDef kTimersFired{"acl_timers_fired_total", "timers turned into inbox rows"};
 inline const MetricDef kScheduleFires{"acl_schedule_fires_total",
                                       "fire times of schedules by outcome: started skipped_overlap missed failed"};
 inline const MetricDef kScheduleLag{"acl_schedule_lag_seconds", "how late the last run that a schedule started was started, seconds"};
-inline const MetricDef kLoopHeld{"acl_loop_held", "1 if this process holds the duty, by loop"};
-inline const MetricDef kLoopTurns{"acl_loop_turns_total", "turns of a duty that went through in this process, by loop"};
+inline const MetricDef kJobHeld{"acl_job_held", "1 if this process holds the job, by loop"};
+inline const MetricDef kJobTicks{"acl_job_ticks_total", "turns of a job that went through in this process, by loop"};
 inline const MetricDef kDatabaseUp{"acl_database_up", "1 if the last call to the database went through"};
 inline const MetricDef kHttpRequests{"acl_http_requests_total", "requests by route, method and status"};
 inline const MetricDef kHttpTime{"acl_http_request_seconds",
@@ -99,8 +100,8 @@ inline const MetricDef kQueueLate{"acl_queue_late_claims_total",
 inline const MetricDef kQueueWaiting{"acl_queue_messages_waiting", "messages read and not claimed yet"};
 inline const MetricDef kQueueLag{"acl_queue_consumer_lag", "messages in this worker's partitions behind its committed place"};
 inline const MetricDef kRelaySent{"acl_relay_messages_total", "messages of the relay by outcome: sent again failed"};
-inline const MetricDef kRelayTold{"acl_relay_told_total",
-                                  "messages of the relay for rows that whoever made them ready told of, so that no look was needed"};
+inline const MetricDef kRelayHinted{"acl_relay_hinted_total",
+                                    "messages of the relay for rows that whoever made them ready told of, so that no look was needed"};
 inline const MetricDef kRelayOut{"acl_relay_rows_out", "ready rows sent and not seen claimed yet, by shard"};
 inline const MetricDef kContentsCollected{"acl_contents_collected_total",
                                           "contents that no run referred to, and their objects, by kind: content object"};
@@ -152,12 +153,12 @@ inline std::vector<const MetricDef*> All() {
           &kSlots,
           &kSlotsBusy,
           &kQuarantines,
-          &kTasks,
+          &kDispatches,
           &kTimersFired,
           &kScheduleFires,
           &kScheduleLag,
-          &kLoopHeld,
-          &kLoopTurns,
+          &kJobHeld,
+          &kJobTicks,
           &kDatabaseUp,
           &kHttpRequests,
           &kHttpTime,
@@ -174,7 +175,7 @@ inline std::vector<const MetricDef*> All() {
           &kQueueWaiting,
           &kQueueLag,
           &kRelaySent,
-          &kRelayTold,
+          &kRelayHinted,
           &kRelayOut,
           &kContentsCollected,
           &kJournalsDropped,

@@ -48,8 +48,8 @@ std::optional<Json> JournalWalk::Step(const Event& event) {
   report_.Check("journal.sequence", event.seq == expected_, "event_rows", Key(event.seq), fmt::format("seq {}", expected_),
                 std::to_string(event.seq));
   expected_ = event.seq + 1;
-  report_.Check("journal.apart", !event.apart || event.payload.has_value(), "event_rows", Key(event.seq), "a payload in the content store",
-                "none");
+  report_.Check("journal.offloaded", !event.offloaded || event.payload.has_value(), "event_rows", Key(event.seq),
+                "a payload in the content store", "none");
   const Hash256 chain_before = chain_;
   auto payload = VerifyAndParse(event, chain_);
   report_.Check("journal.hashes", payload.ok(), "event_rows", Key(event.seq), "checksum, content hash and chain that hold",

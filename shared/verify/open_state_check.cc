@@ -8,13 +8,13 @@ namespace {
 
 // Held by nobody and not closed: something must be there that wakes it, or commands it.
 void CheckFree(const SubjectRows& rows, const LeaseRow& lease, bool commanded, const std::string& key, Report& report) {
-  const bool outside = commanded || rows.timers > 0 || rows.unread_inbox > 0 || rows.open_tasks > 0;
+  const bool outside = commanded || rows.timers > 0 || rows.unread_inbox > 0 || rows.open_dispatches > 0;
   report.Check("open.state", rows.ready_rows > 0 || outside || !lease.waiting_reason.empty(), "leases", key,
                "leased, ready, or waiting for something", "none of them: nothing would ever wake it");
   const bool woken = rows.ready_rows > 0 || rows.unread_inbox > 0;
   const std::string& reason = lease.waiting_reason;
-  report.Check("task.wakes", reason != "task" || woken || rows.open_tasks > 0, "tasks", key, "a task that is open: it waits for one",
-               "none");
+  report.Check("dispatch.wakes", reason != "dispatch" || woken || rows.open_dispatches > 0, "dispatches", key,
+               "a dispatch that is open: it waits for one", "none");
   report.Check("timer.named", (reason != "retry" && reason != "timer") || woken || lease.next_wake.has_value() || rows.timers > 0, "leases",
                key, fmt::format("when it is woken, or a timer: it waits ({})", reason), "neither");
   // Every input to a free subject comes with a ready row, which only a claim takes; and a claim reads the inbox.

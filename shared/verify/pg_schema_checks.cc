@@ -113,7 +113,7 @@ constexpr Column kDocumented[] = {
 };
 
 // Written once: no right to change them, and a trigger as the second line.
-constexpr const char* kImmutable[] = {"journal_rows",  "spec_texts",        "other_attempts", "other_completions",
+constexpr const char* kImmutable[] = {"journal_rows",  "definition_texts",  "other_attempts", "other_completions",
                                       "lease_history", "compensation_rows", "past_attempts",  "journal_segments"};
 constexpr const char* kUnderALease[] = {"journal_rows", "other_attempts", "other_completions",
                                         "journal_segments"};  // only with the token of the lease
@@ -121,9 +121,9 @@ constexpr const char* kImmutableViews[] = {"event_rows", "attempt_rows", "comple
 constexpr const char* kWrittenOnce[] = {"snapshot_rows", "contents", "content_chunks",
                                         "content_refs"};  // not changed; removed when nobody needs them
 // What is written once and needed for ever, and what changes but is never emptied as a whole.
-constexpr const char* kNotEmptied[] = {"leases",       "subjects",  "subject_head", "listings",    "quarantine",      "fleet_epoch",
-                                       "projects",     "ready",     "timers",       "inbox",       "tasks",           "outbox",
-                                       "request_keys", "approvals", "api_keys",     "loop_leases", "worker_sessions", "object_marks"};
+constexpr const char* kNotEmptied[] = {"leases",       "subjects",  "subject_head", "listings",      "quarantine",      "fleet_epoch",
+                                       "projects",     "ready",     "timers",       "inbox",         "tasks",           "outbox",
+                                       "request_keys", "approvals", "api_keys",     "leader_leases", "worker_sessions", "object_marks"};
 
 using Names = std::set<std::string>;
 

@@ -38,12 +38,12 @@ const Orphans kOrphanListings("listings", "verify.orphans.listings", "x.subject_
 const Orphans kOrphanCompensations("compensation_rows", "verify.orphans.compensation_rows", "x.subject_id || '/' || x.compensation_id");
 // A ready row's subject is a subject, or a task.
 const TableCheck kOrphanReadyRows("subject.exists", "ready", "verify.orphans.ready", "SELECT count(*) FROM ready", R"(
-  x.subject_id::text, CASE WHEN x.kind = 'task' THEN 'a row of tasks' ELSE 'a row of subjects' END, 'none' FROM ready x
-  WHERE NOT EXISTS (SELECT FROM subjects s WHERE x.kind <> 'task' AND s.subject_id = x.subject_id)
-    AND NOT EXISTS (SELECT FROM tasks t WHERE x.kind = 'task' AND t.task_id = x.subject_id))");
+  x.subject_id::text, CASE WHEN x.kind = 'dispatch' THEN 'a row of dispatches' ELSE 'a row of subjects' END, 'none' FROM ready x
+  WHERE NOT EXISTS (SELECT FROM subjects s WHERE x.kind <> 'dispatch' AND s.subject_id = x.subject_id)
+    AND NOT EXISTS (SELECT FROM dispatches t WHERE x.kind = 'dispatch' AND t.dispatch_id = x.subject_id))");
 const Orphans kOrphanTimers("timers", "verify.orphans.timers", "x.subject_id || '/' || x.timer_id");
 const Orphans kOrphanInbox("inbox", "verify.orphans.inbox", "x.subject_id || '/' || x.inbox_id");
-const Orphans kOrphanTasks("tasks", "verify.orphans.tasks", "x.subject_id || '/' || x.step_id || '/' || x.attempt_id");
+const Orphans kOrphanDispatches("dispatches", "verify.orphans.dispatches", "x.subject_id || '/' || x.step_id || '/' || x.attempt_id");
 const Orphans kOrphanOutbox("outbox", "verify.orphans.outbox", "x.outbox_id::text");
 const Orphans kOrphanQuarantine("quarantine", "verify.orphans.quarantine", "x.quarantine_id::text");
 const Orphans kOrphanRequestKeys("request_keys", "verify.orphans.request_keys", "x.scope || '/' || x.request_key");
@@ -59,7 +59,7 @@ struct ShownOrphans : TableCheck {
                        " x WHERE NOT EXISTS (SELECT FROM subjects s WHERE s.subject_id = x.project_id AND s.kind = 'project')") {}
 };
 const ShownOrphans kOrphanGoals("goals", "verify.orphans.goals", "goal_id");
-const ShownOrphans kOrphanProjectTasks("project_tasks", "verify.orphans.project_tasks", "task_id");
+const ShownOrphans kOrphanProjectTasks("tasks", "verify.orphans.tasks", "task_id");
 const ShownOrphans kOrphanCheckpoints("checkpoints", "verify.orphans.checkpoints", "task_id");
 
 // A request's key belongs to a project (create) or to the subject itself (inbox, direct command).
@@ -69,10 +69,11 @@ const TableCheck kRequestScope("request.scope", "request_keys", "verify.request_
 const TableCheck kProjects("subject.project", "subjects", "verify.projects", "SELECT count(*) FROM subjects", R"(
   x.subject_id::text, 'a project that exists', x.project_id::text FROM subjects x
   WHERE NOT EXISTS (SELECT FROM projects p WHERE p.project_id = x.project_id))");
-const TableCheck kSpecTexts("subject.spec", "subjects", "verify.spec_texts", "SELECT count(*) FROM subjects WHERE spec_hash IS NOT NULL",
-                            R"(
-  x.subject_id::text, 'a row of spec_texts with that hash', 'none, or another text' FROM subjects x
-  WHERE x.spec_hash IS NOT NULL AND NOT EXISTS (SELECT FROM spec_texts t WHERE t.hash = x.spec_hash AND sha256(convert_to(t.text, 'UTF8')) = t.hash))");
+const TableCheck kDefinitionTexts("subject.definition", "subjects", "verify.definition_texts",
+                                  "SELECT count(*) FROM subjects WHERE definition_hash IS NOT NULL",
+                                  R"(
+  x.subject_id::text, 'a row of definition_texts with that hash', 'none, or another text' FROM subjects x
+  WHERE x.definition_hash IS NOT NULL AND NOT EXISTS (SELECT FROM definition_texts t WHERE t.hash = x.definition_hash AND sha256(convert_to(t.text, 'UTF8')) = t.hash))");
 const TableCheck kListed("listing.subject", "listings", "verify.listings", "SELECT count(*) FROM listings", R"(
   x.subject_id::text, s.project_id || ' ' || s.kind, x.project_id || ' ' || x.kind FROM listings x JOIN subjects s USING (subject_id)
   WHERE x.project_id <> s.project_id OR x.kind <> s.kind)");
@@ -81,35 +82,37 @@ const TableCheck kSessions("lease.session", "leases", "verify.sessions", "SELECT
   x.subject_id::text, 'a session that is alive or still to be reaped', CASE WHEN w.session_id IS NULL THEN 'session ' || x.session_id || ' does not exist'
   ELSE 'session ' || x.session_id || ' is dead and reaped' END
   FROM leases x LEFT JOIN worker_sessions w ON w.session_id = x.session_id WHERE x.session_id IS NOT NULL AND (w.session_id IS NULL OR w.reaped))");
-// A claim looks by queue, band, shard and kind: a row elsewhere is never found.
+// A claim looks by queue, priority, shard and kind: a row elsewhere is never found.
 const TableCheck kReadyPlace("ready.place", "ready", "verify.ready_place", "SELECT count(*) FROM ready", R"(
-  x.subject_id::text, format('queue %s, band %s, shard %s, kind %s', s.queue, s.band, ready_shard(s.subject_id), s.kind),
-  format('queue %s, band %s, shard %s, kind %s', x.queue, x.band, x.shard, x.kind) FROM ready x
-  JOIN (SELECT subject_id, queue, band, kind FROM subjects UNION ALL SELECT task_id, queue, band, 'task' FROM tasks) s USING (subject_id)
-  WHERE (x.queue, x.band, x.shard, x.kind) IS DISTINCT FROM (s.queue, s.band, ready_shard(s.subject_id), s.kind))");
-const TableCheck kTaskAttempts("task.attempt", "tasks", "verify.task_attempts", "SELECT count(*) FROM tasks", R"(
-  x.subject_id || '/' || x.step_id || '/' || x.attempt_id, 'an attempt that exists', 'none' FROM tasks x
+  x.subject_id::text, format('queue %s, priority %s, shard %s, kind %s', s.queue, s.priority, ready_shard(s.subject_id), s.kind),
+  format('queue %s, priority %s, shard %s, kind %s', x.queue, x.priority, x.shard, x.kind) FROM ready x
+  JOIN (SELECT subject_id, queue, priority, kind FROM subjects UNION ALL SELECT dispatch_id, queue, priority, 'dispatch' FROM dispatches) s USING (subject_id)
+  WHERE (x.queue, x.priority, x.shard, x.kind) IS DISTINCT FROM (s.queue, s.priority, ready_shard(s.subject_id), s.kind))");
+const TableCheck kDispatchAttempts("dispatch.attempt", "dispatches", "verify.dispatch_attempts", "SELECT count(*) FROM dispatches", R"(
+  x.subject_id || '/' || x.step_id || '/' || x.attempt_id, 'an attempt that exists', 'none' FROM dispatches x
   WHERE NOT EXISTS (SELECT FROM attempt_rows a WHERE (a.subject_id, a.step_id, a.attempt_id) = (x.subject_id, x.step_id, x.attempt_id)))");
 // What nobody would ever take, or ever end.
-const TableCheck kTaskReady("task.ready", "tasks", "verify.task_ready", "SELECT count(*) FROM tasks WHERE state = 'queued'", R"(
-  x.subject_id || '/' || x.step_id || '/' || x.attempt_id, 'a ready row', 'none' FROM tasks x
-  WHERE x.state = 'queued' AND NOT x.cancel_requested AND NOT EXISTS (SELECT FROM ready r WHERE r.subject_id = x.task_id))");
-const TableCheck kTaskSession("task.session", "tasks", "verify.task_session", "SELECT count(*) FROM tasks WHERE state = 'started'", R"(
+const TableCheck kDispatchReady("dispatch.ready", "dispatches", "verify.dispatch_ready",
+                                "SELECT count(*) FROM dispatches WHERE state = 'queued'", R"(
+  x.subject_id || '/' || x.step_id || '/' || x.attempt_id, 'a ready row', 'none' FROM dispatches x
+  WHERE x.state = 'queued' AND NOT x.cancel_requested AND NOT EXISTS (SELECT FROM ready r WHERE r.subject_id = x.dispatch_id))");
+const TableCheck kDispatchSession("dispatch.session", "dispatches", "verify.dispatch_session",
+                                  "SELECT count(*) FROM dispatches WHERE state = 'started'", R"(
   x.subject_id || '/' || x.step_id || '/' || x.attempt_id, 'a session that is alive or still to be reaped', CASE WHEN w.session_id IS NULL THEN 'session ' || x.session_id || ' does not exist'
   ELSE 'session ' || x.session_id || ' is dead and reaped' END
-  FROM tasks x LEFT JOIN worker_sessions w ON w.session_id = x.session_id WHERE x.state = 'started' AND (w.session_id IS NULL OR w.reaped))");
-const TableCheck kTaskClosed("task.closed", "tasks", "verify.task_closed", "SELECT count(*) FROM tasks", R"(
-  x.subject_id || '/' || x.step_id || '/' || x.attempt_id, 'an end: its subject is closed', x.state FROM tasks x JOIN leases l USING (subject_id)
+  FROM dispatches x LEFT JOIN worker_sessions w ON w.session_id = x.session_id WHERE x.state = 'started' AND (w.session_id IS NULL OR w.reaped))");
+const TableCheck kDispatchClosed("dispatch.closed", "dispatches", "verify.dispatch_closed", "SELECT count(*) FROM dispatches", R"(
+  x.subject_id || '/' || x.step_id || '/' || x.attempt_id, 'an end: its subject is closed', x.state FROM dispatches x JOIN leases l USING (subject_id)
   WHERE l.state = 1 AND x.state IN ('queued', 'started'))");
 // The end of a task is an unread input or an event, once; before its end it is neither. Of subjects whose events and payloads are all
 // there.
-const TableCheck kTaskResult("task.result", "tasks", "verify.task_result", "SELECT count(*) FROM tasks", R"sql(
+const TableCheck kDispatchResult("dispatch.result", "dispatches", "verify.dispatch_result", "SELECT count(*) FROM dispatches", R"sql(
   x.subject_id || '/' || x.step_id || '/' || x.attempt_id, CASE WHEN x.state IN ('queued', 'started') THEN 'no result' ELSE 'one result' END, x.told || ' (it is ' || x.state || ')' FROM (
     SELECT t.subject_id, t.step_id, t.attempt_id, t.state,
-           (SELECT count(*) FROM inbox i WHERE i.subject_id = t.subject_id AND i.inbox_id = t.task_id) + coalesce(e.times, 0) AS told
-    FROM tasks t LEFT JOIN (
+           (SELECT count(*) FROM inbox i WHERE i.subject_id = t.subject_id AND i.inbox_id = t.dispatch_id) + coalesce(e.times, 0) AS told
+    FROM dispatches t LEFT JOIN (
       SELECT r.subject_id, (regexp_match(r.payload, '"inbox_id": ?"([0-9a-f-]{36})"'))[1] AS id, count(*) AS times FROM event_rows r
-      WHERE r.subject_id IN (SELECT subject_id FROM tasks) AND r.payload LIKE '%"inbox_id"%' GROUP BY 1, 2) e
+      WHERE r.subject_id IN (SELECT subject_id FROM dispatches) AND r.payload LIKE '%"inbox_id"%' GROUP BY 1, 2) e
       ON e.subject_id = t.subject_id AND e.id = t.task_id::text
     WHERE NOT EXISTS (SELECT FROM event_rows g WHERE g.subject_id = t.subject_id AND g.payload IS NULL)
       AND NOT EXISTS (SELECT FROM journal_segments g WHERE g.subject_id = t.subject_id AND g.dropped_at IS NOT NULL)) x
@@ -137,21 +140,21 @@ const TableCheck* const kAll[] = {&kOrphanHead,
                                   &kOrphanReadyRows,
                                   &kOrphanTimers,
                                   &kOrphanInbox,
-                                  &kOrphanTasks,
+                                  &kOrphanDispatches,
                                   &kOrphanOutbox,
                                   &kOrphanQuarantine,
                                   &kOrphanRequestKeys,
                                   &kRequestScope,
                                   &kProjects,
                                   &kListed,
-                                  &kSpecTexts,
+                                  &kDefinitionTexts,
                                   &kSessions,
                                   &kReadyPlace,
-                                  &kTaskAttempts,
-                                  &kTaskReady,
-                                  &kTaskSession,
-                                  &kTaskClosed,
-                                  &kTaskResult,
+                                  &kDispatchAttempts,
+                                  &kDispatchReady,
+                                  &kDispatchSession,
+                                  &kDispatchClosed,
+                                  &kDispatchResult,
                                   &kEpoch,
                                   &kCluster,
                                   &kOrphanAnswers,

@@ -34,15 +34,15 @@ const Statement kSubjects("verify.subjects", kRead, R"(
 SELECT s.subject_id, s.kind, h.head_seq, h.chain, h.state_root, h.journal_id, h.last_timestamp,
        l.token, l.session_id, l.state, l.waiting_reason, l.next_wake, l.wake, y.status,
        (SELECT count(*) FROM timers t WHERE t.subject_id = s.subject_id), (SELECT count(*) FROM inbox i WHERE i.subject_id = s.subject_id),
-       (SELECT count(*) FROM tasks k WHERE k.subject_id = s.subject_id AND k.state IN ('queued', 'started')),
+       (SELECT count(*) FROM dispatches k WHERE k.subject_id = s.subject_id AND k.state IN ('queued', 'started')),
        (SELECT count(*) FROM quarantine q WHERE q.subject_id = s.subject_id AND q.released_at IS NULL),
        (SELECT min(t.fire_at) FROM timers t WHERE t.subject_id = s.subject_id), coalesce(h.journal_first, 1)
 FROM subjects s LEFT JOIN subject_head h USING (subject_id) LEFT JOIN leases l USING (subject_id) LEFT JOIN listings y USING (subject_id)
 WHERE s.subject_id BETWEEN $first::uuid AND $last::uuid ORDER BY s.subject_id)");
-// Those that a claim would find: in the queue, band and shard of the subject.
+// Those that a claim would find: in the queue, priority and shard of the subject.
 const Statement kReady("verify.ready", kRead, R"(
 SELECT r.subject_id, count(*) FROM ready r JOIN subjects s ON s.subject_id = r.subject_id
-WHERE r.subject_id BETWEEN $first::uuid AND $last::uuid AND r.queue = s.queue AND r.band = s.band AND r.shard = ready_shard(s.subject_id)
+WHERE r.subject_id BETWEEN $first::uuid AND $last::uuid AND r.queue = s.queue AND r.priority = s.priority AND r.shard = ready_shard(s.subject_id)
   AND r.kind = s.kind GROUP BY r.subject_id)");
 const Statement kAttempts("verify.attempts", kRead, R"(
 SELECT subject_id, step_id, attempt_id, token, started_at FROM attempt_rows
@@ -68,7 +68,7 @@ FROM approvals WHERE subject_id BETWEEN $first::uuid AND $last::uuid)");
 const Statement kAnswers("verify.answers", kRead, R"(
 SELECT subject_id, request_key, event_seq FROM command_answers WHERE subject_id BETWEEN $first::uuid AND $last::uuid)");
 const Statement kEvents("verify.events", kRead, R"(
-SELECT subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload, apart
+SELECT subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload, offloaded
 FROM event_rows WHERE (subject_id, seq) > ($subject::uuid, $seq::bigint) AND subject_id <= $last::uuid
 ORDER BY subject_id, seq LIMIT $limit::int)");
 const Statement kContent("verify.content", kRead, "SELECT size, object_key FROM contents WHERE hash = $hash::bytea");
@@ -89,7 +89,7 @@ SubjectRows ReadSubject(const Rows& r, int i) {
   if (!r.IsNull(i, 7)) {
     LeaseRow lease;
     lease.token = Token{r.Int(i, 7)};
-    if (!r.IsNull(i, 8)) lease.session = SessionId{r.Id(i, 8)};
+    if (!r.IsNull(i, 8)) lease.session = WorkerSessionId{r.Id(i, 8)};
     lease.state = LeaseRow::State(r.Int(i, 9));
     lease.waiting_reason = r.MaybeText(i, 10).value_or("");
     lease.next_wake = r.MaybeTime(i, 11);
@@ -99,7 +99,7 @@ SubjectRows ReadSubject(const Rows& r, int i) {
   rows.listed_status = r.MaybeText(i, 13);
   rows.timers = r.Int(i, 14);
   rows.unread_inbox = r.Int(i, 15);
-  rows.open_tasks = r.Int(i, 16);
+  rows.open_dispatches = r.Int(i, 16);
   rows.open_quarantines = r.Int(i, 17);
   rows.first_timer = r.MaybeTime(i, 18);
   return rows;
@@ -119,7 +119,7 @@ Event ReadEvent(const Rows& r, int i) {
   event.content_hash = r.Hash(i, 9);
   event.chain = r.Hash(i, 10);
   event.payload = r.MaybeText(i, 11);
-  event.apart = r.Bool(i, 12);
+  event.offloaded = r.Bool(i, 12);
   return event;
 }
 
@@ -219,7 +219,7 @@ Status PgVerifyStore::ReadSide(const SubjectId& first, const SubjectId& last, st
   if (ok)
     ok = each(kGrants, [](const Rows& r, int i, SubjectRows& s) {
       GrantRow grant{Token{r.Int(i, 1)}, r.Int(i, 2), std::nullopt};
-      if (!r.IsNull(i, 3)) grant.session = SessionId{r.Id(i, 3)};
+      if (!r.IsNull(i, 3)) grant.session = WorkerSessionId{r.Id(i, 3)};
       s.grants.push_back(grant);
     });
   if (ok) ok = each(kSnapshots, [](const Rows& r, int i, SubjectRows& s) { ReadSnapshot(r, i, s); });
@@ -256,7 +256,7 @@ Status PgVerifyStore::ReadEvents(const SubjectId& first, const SubjectId& last, 
     if (!read) return read.error();
     for (Event& event : *read) {
       subject = event.subject, seq = event.seq;
-      if (event.apart) {
+      if (event.offloaded) {
         auto payload = ReadContent(event.content_hash);
         if (!payload && payload.code() != Code::kNotFound && payload.code() != Code::kCorrupt) return payload.error();
         if (payload) event.payload = std::move(*payload);

@@ -41,7 +41,7 @@ Result<Rewritten> RewriteRows(PgStore& store, const CommandKind& kind, const Sub
     if (!restored) return restored.error();
     if (Status whole = MatchesHead(*restored, claimed.head.seq, claimed.head.chain, claimed.head.state_root); !whole) return whole.error();
     CommandItem item;
-    item.item = BeginItem(BaseOf(claimed, SessionId{}), claimed.head.state_root);
+    item.item = BeginItem(BaseOf(claimed, WorkerSessionId{}), claimed.head.state_root);
     std::set<Place> surplus = *there;
     restored->state.ForEach([&](const std::string& key, const Json& value) {
       if (auto row = kind.Show(key, &value)) {

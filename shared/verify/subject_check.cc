@@ -10,7 +10,7 @@
 
 namespace acl::verify {
 
-struct SubjectCheck::Parts {
+struct SubjectCheck::Impl {
   const SubjectRows& rows;
   const ContentSource& contents;
   const KindChecks* kind;
@@ -27,30 +27,30 @@ struct SubjectCheck::Parts {
 };
 
 SubjectCheck::SubjectCheck(const SubjectRows& rows, const ContentSource& contents, const KindChecks* kind, Report& report)
-    : parts_(new Parts{rows, contents, kind, report, JournalWalk(rows, contents.read, report), {}, 0, 0, {}}) {}
+    : impl_(new Impl{rows, contents, kind, report, JournalWalk(rows, contents.read, report), {}, 0, 0, {}}) {}
 
 SubjectCheck::~SubjectCheck() = default;
 
 void SubjectCheck::Feed(const Event& event) {
-  if (parts_->oldest == 0) {
-    parts_->oldest = event.seq;
-    parts_->event_rows.whole = event.seq == 1;  // what dropped events said is shown, and nothing here says it
+  if (impl_->oldest == 0) {
+    impl_->oldest = event.seq;
+    impl_->event_rows.whole = event.seq == 1;  // what dropped events said is shown, and nothing here says it
   }
-  const std::optional<Json> payload = parts_->walk.Step(event);
-  for (EventFact& fact : FactsOf(event, payload)) parts_->facts.push_back(std::move(fact));
-  parts_->FollowEnd(event.seq, event.type);
-  for (const std::string& type : JoinedTypes(payload)) parts_->FollowEnd(event.seq, type);
-  if (parts_->kind == nullptr || !parts_->kind->show_event) return;
+  const std::optional<Json> payload = impl_->walk.Step(event);
+  for (EventFact& fact : FactsOf(event, payload)) impl_->facts.push_back(std::move(fact));
+  impl_->FollowEnd(event.seq, event.type);
+  for (const std::string& type : JoinedTypes(payload)) impl_->FollowEnd(event.seq, type);
+  if (impl_->kind == nullptr || !impl_->kind->show_event) return;
   if (!payload) {
-    parts_->event_rows.whole = false;
+    impl_->event_rows.whole = false;
     return;
   }
-  for (ShownRow& row : parts_->kind->show_event(event.type, *payload, event.timestamp))
-    parts_->event_rows.rows.insert_or_assign({row.table, row.id}, std::move(row));
+  for (ShownRow& row : impl_->kind->show_event(event.type, *payload, event.timestamp))
+    impl_->event_rows.rows.insert_or_assign({row.table, row.id}, std::move(row));
 }
 
 // A subject ends once. An input that came too late is refused behind the end; nothing else may happen there.
-void SubjectCheck::Parts::FollowEnd(std::int64_t seq, std::string_view type) {
+void SubjectCheck::Impl::FollowEnd(std::int64_t seq, std::string_view type) {
   if (kind == nullptr || !kind->ends || !kind->may_follow_the_end || type == kJournalRolled) return;
   if (ended_at > 0) {
     report.Check("journal.end", kind->may_follow_the_end(type), "event_rows", fmt::format("{}/{}", rows.subject.ToString(), seq),
@@ -60,7 +60,7 @@ void SubjectCheck::Parts::FollowEnd(std::int64_t seq, std::string_view type) {
   }
 }
 
-void SubjectCheck::Parts::CheckEnd() {
+void SubjectCheck::Impl::CheckEnd() {
   if (kind == nullptr || !kind->ends || !rows.lease || rows.lease->state != LeaseRow::State::kClosed) return;
   const bool readable = std::all_of(facts.begin(), facts.end(), [](const EventFact& fact) { return fact.readable; });
   if (!readable || (ended_at == 0 && oldest > 1)) return;  // the end may be what joined an event whose content was removed, or was dropped
@@ -68,7 +68,7 @@ void SubjectCheck::Parts::CheckEnd() {
 }
 
 // What the state itself says about other tables: only its kind can read it.
-void SubjectCheck::Parts::CheckKind(const Document& state) {
+void SubjectCheck::Impl::CheckKind(const Document& state) {
   const std::string subject = rows.subject.ToString();
   auto said = kind->facts(state);
   report.Check("state.kind", said.ok(), "event_rows", subject, "a state of kind " + rows.kind, said ? "" : said.message());
@@ -86,7 +86,7 @@ void SubjectCheck::Parts::CheckKind(const Document& state) {
 }
 
 void SubjectCheck::Finish() {
-  Parts& p = *parts_;
+  Impl& p = *impl_;
   p.walk.Finish();
   CheckTokens(p.rows, p.facts, p.report);
   CheckCompletions(p.rows, p.facts, p.report);

@@ -22,13 +22,13 @@ struct CompletedRow {
 
 struct GrantRow {
   Token token;
-  std::int64_t head_seq = 0;         // read after the lock: nothing was written under this token up to here
-  std::optional<SessionId> session;  // none: a direct command's
+  std::int64_t head_seq = 0;               // read after the lock: nothing was written under this token up to here
+  std::optional<WorkerSessionId> session;  // none: a direct command's
 };
 
 struct LeaseRow {
   Token token;
-  std::optional<SessionId> session;
+  std::optional<WorkerSessionId> session;
   enum class State { kOpen, kClosed, kQuarantined } state = State::kOpen;
   std::string waiting_reason;         // "person", "paused" ...; empty if it does not wait
   std::optional<WallTime> next_wake;  // of a timer that was set
@@ -56,8 +56,8 @@ struct SubjectRows {
   std::vector<CompensationRow> compensations;  // in the order written
   std::vector<GrantRow> grants;                // lease_history by token
   std::optional<std::string> listed_status;    // none: not listed
-  // Rows: ready ones that a claim would find, quarantine ones not released, tasks queued or started.
-  std::int64_t ready_rows = 0, timers = 0, unread_inbox = 0, open_tasks = 0, open_quarantines = 0;
+  // Rows: ready ones that a claim would find, quarantine ones not released, dispatches queued or started.
+  std::int64_t ready_rows = 0, timers = 0, unread_inbox = 0, open_dispatches = 0, open_quarantines = 0;
   std::optional<WallTime> first_timer;  // when the next of them fires
   std::vector<ShownRow> shown;          // of the kind's own tables
   std::vector<GivenAnswer> answers;     // key and sequence alone
@@ -79,8 +79,8 @@ class SubjectCheck {
   void Finish();
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 // All of it over rows.events.

@@ -4,10 +4,10 @@
 // that verification itself could not be done.
 //
 //   checks of one subject   journal.*  state.*  snapshot.*  head.*  token.*  grant.*  lease.*  completion.*  attempt.*  compensation.*
-//                           open.state  closed.rows  inbox.wakes  timer.wakes  timer.named  task.wakes  wake.counter
+//                           open.state  closed.rows  inbox.wakes  timer.wakes  timer.named  dispatch.wakes  wake.counter
 //                           quarantine.row
 //   and what its kind says  state.kind  listing.status  content.referred  shown.row  shown.column  answer.event
-//   across tables (--all)   subject.*  request.scope  listing.subject  lease.session  ready.place  task.attempt  token.epoch
+//   across tables (--all)   subject.*  request.scope  listing.subject  lease.session  ready.place  dispatch.attempt  token.epoch
 //                           epoch.cluster  content.*  view.*  guard.*
 
 #include <functional>

@@ -1,6 +1,6 @@
 #pragma once
 // The webhook that asks for an approval (docs/reference/other-runtimes.md#approvals: document 002's payload and the runtime's, in one). The
-// duty `deliveries` signs and sends it.
+// job `deliveries` signs and sends it.
 
 #include <string>
 #include <string_view>

@@ -44,7 +44,8 @@ std::vector<ShownRow> ShownApprovals(const Document& state) {
 
 bool WaitsForApproval(const Document& state, int steps, const RunRecord& run, const Progress& progress) {
   if (progress.approvals == 0 || run.status != RunStatus::kRunning || run.phase != Phase::kForward) return false;
-  if (!progress.open.empty() || !progress.tasks.empty() || !progress.uncertain.empty() || progress.retrying > 0 || progress.children > 0)
+  if (!progress.open.empty() || !progress.dispatches.empty() || !progress.uncertain.empty() || progress.retrying > 0 ||
+      progress.children > 0)
     return false;
   return progress.waiting == progress.approvals + progress.signals && !ReadySet(state, steps).Next(0);
 }

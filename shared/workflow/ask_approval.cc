@@ -7,7 +7,7 @@
 
 #include "shared/approval/digest.h"
 #include "shared/capability/manifest.h"
-#include "shared/spec/duration.h"
+#include "shared/definition/duration.h"
 #include "shared/workflow/approvals.h"
 #include "shared/workflow/beside.h"
 #include "shared/workflow/decider.h"
@@ -41,7 +41,7 @@ std::string WrongName(const Json& given) {
 }
 
 // Into the request: the role, the approvers (a template may stand for a list of them) and the role of the escalation.
-Status NameDeciders(const ApprovalSpec& said, const TemplateScope& scope, Request& request) {
+Status NameDeciders(const ApprovalDefinition& said, const TemplateScope& scope, Request& request) {
   const auto resolved = ExpandTemplates({{"role", said.role}, {"approvers", said.approvers}, {"to", said.escalate_to}}, scope);
   if (!resolved) return Error{Code::kInvalid, "who may decide: " + resolved.message()};
   if (!resolved->missing.empty())
@@ -90,13 +90,13 @@ std::vector<std::string> RequestersOf(const Json* run) {
 
 // kInvalid: why it cannot be asked.
 Result<Request> Decider::RequestOf(const Instance& instance, Json& facts) {
-  const StepSpec& step = spec_.step(instance.step);
-  const ApprovalSpec& said = *step.approval;
+  const StepDefinition& step = definition_.step(instance.step);
+  const ApprovalDefinition& said = *step.approval;
   Json asked = {{"inputs", step.inputs}};
   if (said.timeout) asked["timeout"] = *said.timeout;
   std::vector<std::string> missing;
-  const TemplateScope scope = ScopeOf(State(), spec_, instance);
-  CapabilityCall resolved = ResolveCall("", asked, scope, UnansweredIn(spec_.spec(), nullptr), &missing);
+  const TemplateScope scope = ScopeOf(State(), definition_, instance);
+  CapabilityCall resolved = ResolveCall("", asked, scope, UnansweredIn(definition_.definition(), nullptr), &missing);
   if (!missing.empty()) facts["missing"] = missing;
   if (!resolved.error.empty()) return Error{Code::kInvalid, resolved.error};
   Json& given = resolved.inputs;
@@ -106,17 +106,17 @@ Result<Request> Decider::RequestOf(const Instance& instance, Json& facts) {
   request.step_id = instance.step_id;
   request.approval_id = ApprovalIdOf(run.run_id, instance.step_id);
   request.step_name = step.name;
-  request.workflow = spec_.spec().name;
+  request.workflow = definition_.definition().name;
   request.description = step.description;
   request.risk = RiskName(step.risk);
   request.message = TextAt(given["inputs"], {"message", "approval_message"});
-  if (request.message.empty()) request.message = fmt::format("May step '{}' of {} go on?", step.name, spec_.spec().name);
+  if (request.message.empty()) request.message = fmt::format("May step '{}' of {} go on?", step.name, definition_.definition().name);
   request.arguments = std::move(given["inputs"]);
   if (const auto bytes = DumpedBytes(request.arguments); bytes > approval::kMostArgumentBytes)
     return Error{Code::kInvalid,
                  fmt::format("its inputs are {} bytes, more than the {} that a person can be asked about: say where it lies", bytes,
                              approval::kMostArgumentBytes)};
-  if (!MayBeWrittenBeside(spec_, instance.step)) request.workspace_root = ManifestRoot(State());
+  if (!MayBeWrittenBeside(definition_, instance.step)) request.workspace_root = ManifestRoot(State());
   if (Status named = NameDeciders(said, scope, request); !named) return named.error();
   request.requesters = RequestersOf(run.json);
   if (!step.agent_name.empty()) AddRequester(request, step.agent_name);

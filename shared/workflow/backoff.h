@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string_view>
 
-#include "shared/spec/workflow_spec.h"
+#include "shared/definition/workflow_definition.h"
 
 namespace acl::workflow {
 

@@ -7,10 +7,10 @@ namespace {
 // Steps that have ended before the one begins, or begin when it has ended.
 class Ordered {
  public:
-  Ordered(const CompiledSpec& spec, int step) : spec_(spec), ordered_(std::size_t(spec.steps())) {
+  Ordered(const CompiledDefinition& definition, int step) : definition_(definition), ordered_(std::size_t(definition.steps())) {
     std::vector<std::vector<int>> before(ordered_.size()), after(ordered_.size());
-    for (int index = 0; index < spec.steps(); ++index) {
-      for (const int dependent : spec.dependents(index)) {
+    for (int index = 0; index < definition.steps(); ++index) {
+      for (const int dependent : definition.dependents(index)) {
         before[std::size_t(dependent)].push_back(index);
         after[std::size_t(index)].push_back(dependent);
       }
@@ -31,7 +31,7 @@ class Ordered {
       left.pop_back();
       if (seen[std::size_t(at)]) continue;
       seen[std::size_t(at)] = true;
-      if (spec_.parent(at) >= 0) left.push_back(spec_.parent(at));
+      if (definition_.parent(at) >= 0) left.push_back(definition_.parent(at));
       for (const int other : edges[std::size_t(at)]) MarkAll(other, left);
     }
   }
@@ -43,37 +43,38 @@ class Ordered {
       left.push_back(at);
       if (ordered_[std::size_t(at)]) continue;
       ordered_[std::size_t(at)] = true;
-      below.insert(below.end(), spec_.children(at).begin(), spec_.children(at).end());
+      below.insert(below.end(), definition_.children(at).begin(), definition_.children(at).end());
     }
   }
 
-  const CompiledSpec& spec_;
+  const CompiledDefinition& definition_;
   std::vector<bool> ordered_;
 };
 
-std::vector<int> Around(const CompiledSpec& spec, int step) {
+std::vector<int> Around(const CompiledDefinition& definition, int step) {
   std::vector<int> chain = {step};
-  while (spec.parent(chain.back()) >= 0) chain.push_back(spec.parent(chain.back()));
+  while (definition.parent(chain.back()) >= 0) chain.push_back(definition.parent(chain.back()));
   return chain;
 }
 
 // In two cases of one CONDITION: at most one of them runs.
-bool ExcludeEachOther(const CompiledSpec& spec, const std::vector<int>& around, int other) {
-  for (int inner = other, at = spec.parent(other); at >= 0; inner = at, at = spec.parent(at)) {
+bool ExcludeEachOther(const CompiledDefinition& definition, const std::vector<int>& around, int other) {
+  for (int inner = other, at = definition.parent(other); at >= 0; inner = at, at = definition.parent(at)) {
     for (std::size_t n = 1; n < around.size(); ++n)
-      if (around[n] == at) return !spec.step(at).cases.empty() && spec.step(inner).branch != spec.step(around[n - 1]).branch;
+      if (around[n] == at)
+        return !definition.step(at).cases.empty() && definition.step(inner).branch != definition.step(around[n - 1]).branch;
   }
   return false;
 }
 
 }  // namespace
 
-bool MayBeWrittenBeside(const CompiledSpec& spec, int step) {
-  if (spec.RegionOf(step).foreach >= 0) return true;
-  const Ordered ordered(spec, step);
-  const std::vector<int> around = Around(spec, step);
-  for (int other = 0; other < spec.steps(); ++other)
-    if (spec.Calls(other) && other != step && !ordered.Has(other) && !ExcludeEachOther(spec, around, other)) return true;
+bool MayBeWrittenBeside(const CompiledDefinition& definition, int step) {
+  if (definition.RegionOf(step).foreach >= 0) return true;
+  const Ordered ordered(definition, step);
+  const std::vector<int> around = Around(definition, step);
+  for (int other = 0; other < definition.steps(); ++other)
+    if (definition.Calls(other) && other != step && !ordered.Has(other) && !ExcludeEachOther(definition, around, other)) return true;
   return false;
 }
 

@@ -6,7 +6,7 @@
 
 #include "shared/base/mutant.h"
 #include "shared/capability/command_line.h"
-#include "shared/spec/template_words.h"
+#include "shared/definition/template_words.h"
 #include "shared/workflow/backoff.h"
 #include "shared/workflow/step_id.h"
 
@@ -36,41 +36,42 @@ struct ItemScope {
   const Json* list = nullptr;
 };
 
-std::vector<ItemScope> ItemScopesOf(const Document& state, const CompiledSpec& spec, const Instance& instance) {
+std::vector<ItemScope> ItemScopesOf(const Document& state, const CompiledDefinition& definition, const Instance& instance) {
   std::vector<ItemScope> scopes;
   for (Instance in = instance; !in.item.empty();) {
-    const Instance each = spec.EachOf(in);
-    const std::string& as = spec.step(each.step).foreach->as;
+    const Instance each = definition.EachOf(in);
+    const std::string& as = definition.step(each.step).foreach->as;
     scopes.push_back({in, as, as + "_index", in.items.back(), Lookup(state, ItemsKey(each.step_id))});
     in = each;
   }
   return scopes;
 }
 
-const Json* ItemAnswer(const Document& state, const CompiledSpec& spec, const ItemScope& item, std::string_view name) {
+const Json* ItemAnswer(const Document& state, const CompiledDefinition& definition, const ItemScope& item, std::string_view name) {
   const auto number = item.number.get<std::size_t>();
   if (name == item.as) return item.list && item.list->is_array() && number < item.list->size() ? &(*item.list)[number] : nullptr;
   if (name == item.number_as) return &item.number;
-  if (!spec.IsStep(name)) return nullptr;
-  for (const int step : spec.RegionOf(item.beside.step).order)
-    if (spec.step(step).name == name) return Lookup(state, spec.OutputsKey(spec.Beside(item.beside, step)));
+  if (!definition.IsStep(name)) return nullptr;
+  for (const int step : definition.RegionOf(item.beside.step).order)
+    if (definition.step(step).name == name) return Lookup(state, definition.OutputsKey(definition.Beside(item.beside, step)));
   return nullptr;
 }
 
 }  // namespace
 
-TemplateScope ScopeOf(const Document& state, const CompiledSpec& spec, const Instance& instance) {
+TemplateScope ScopeOf(const Document& state, const CompiledDefinition& definition, const Instance& instance) {
   if (instance.item.empty()) return ScopeOf(state);
-  return [&state, &spec, items = ItemScopesOf(state, spec, instance), run = ScopeOf(state)](std::string_view name) -> const Json* {
-    for (const ItemScope& item : items)
-      if (const Json* answer = ItemAnswer(state, spec, item, name)) return answer;
-    return run(name);
-  };
+  return
+      [&state, &definition, items = ItemScopesOf(state, definition, instance), run = ScopeOf(state)](std::string_view name) -> const Json* {
+        for (const ItemScope& item : items)
+          if (const Json* answer = ItemAnswer(state, definition, item, name)) return answer;
+        return run(name);
+      };
 }
 
-Unanswered UnansweredIn(const WorkflowSpec& spec, const CapabilitySpec* capability) {
-  if (spec.strict_templates) return Unanswered::kFailsStrict;
-  const bool effect = spec.effects_need_values && capability && NeedsRowFirst(capability->effect);
+Unanswered UnansweredIn(const WorkflowDefinition& definition, const CapabilityDefinition* capability) {
+  if (definition.strict_templates) return Unanswered::kFailsStrict;
+  const bool effect = definition.effects_need_values && capability && NeedsRowFirst(capability->effect);
   return effect ? Unanswered::kFailsEffect : Unanswered::kStays;
 }
 
@@ -110,29 +111,30 @@ CapabilityCall ResolveCall(const std::string& capability, const Json& inputs, co
   return call;
 }
 
-CallTraits TraitsOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state) {
+CallTraits TraitsOf(const DefinitionCache& definitions, const CompiledDefinition& definition, const Instance& instance,
+                    const Document& state) {
   CallTraits traits;
-  const CapabilitySpec* capability = nullptr;
+  const CapabilityDefinition* capability = nullptr;
   if (!instance.undo) {
-    const StepSpec& step = spec.step(instance.step);
+    const StepDefinition& step = definition.step(instance.step);
     traits.capability = step.capability;
-    capability = spec.capability(instance.step);
+    capability = definition.capability(instance.step);
     traits.retry = step.retry;
     traits.on_unknown = step.on_unknown_outcome;
     traits.attempt_timeout = step.attempt_timeout;
     if (step.step_timeout) traits.step_timeout = *step.step_timeout;
   } else {
     if (instance.step >= 0) {
-      traits.capability = TextOf(ReadStep(state, spec.ForwardOf(instance).step_id).undo, kCallCapability);
+      traits.capability = TextOf(ReadStep(state, definition.ForwardOf(instance).step_id).undo, kCallCapability);
     } else {
-      traits.capability = spec.spec().global_compensation_steps[std::size_t(instance.global)].capability;
+      traits.capability = definition.definition().global_compensation_steps[std::size_t(instance.global)].capability;
     }
-    capability = specs.capabilities().Find(traits.capability);
+    capability = definitions.capabilities().Find(traits.capability);
     traits.retry = CompensationRetry();
     traits.attempt_timeout = capability ? capability->default_timeout : std::chrono::seconds(300);
-    const CompensationSpec* named = nullptr;
-    if (instance.step < 0) named = &spec.spec().global_compensation_steps[std::size_t(instance.global)];
-    if (instance.step >= 0 && spec.step(instance.step).compensation) named = &*spec.step(instance.step).compensation;
+    const CompensationDefinition* named = nullptr;
+    if (instance.step < 0) named = &definition.definition().global_compensation_steps[std::size_t(instance.global)];
+    if (instance.step >= 0 && definition.step(instance.step).compensation) named = &*definition.step(instance.step).compensation;
     if (named && named->max_attempts) traits.retry.max_attempts = *named->max_attempts;
     if (named && named->timeout) traits.attempt_timeout = *named->timeout;
     if (named) traits.on_unknown = named->on_unknown_outcome;
@@ -148,33 +150,33 @@ CallTraits TraitsOf(const SpecCache& specs, const CompiledSpec& spec, const Inst
 
 namespace {
 
-CapabilityCall CallOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state,
-                      const StepRecord& record, const std::string& capability, std::vector<std::string>* missing) {
+CapabilityCall CallOf(const DefinitionCache& definitions, const CompiledDefinition& definition, const Instance& instance,
+                      const Document& state, const StepRecord& record, const std::string& capability, std::vector<std::string>* missing) {
   if (const Json* inputs = MemberOf(record.call, kCallInputs)) return {capability, *inputs, ""};
-  if (!instance.undo && spec.constant(instance.step)) return {capability, spec.step(instance.step).inputs, ""};
+  if (!instance.undo && definition.constant(instance.step)) return {capability, definition.step(instance.step).inputs, ""};
   if (!instance.undo) {
-    const Unanswered unanswered = UnansweredIn(spec.spec(), spec.capability(instance.step));
-    return ResolveCall(capability, spec.step(instance.step).inputs, ScopeOf(state, spec, instance), unanswered, missing);
+    const Unanswered unanswered = UnansweredIn(definition.definition(), definition.capability(instance.step));
+    return ResolveCall(capability, definition.step(instance.step).inputs, ScopeOf(state, definition, instance), unanswered, missing);
   }
   if (instance.step < 0) {
-    const CompensationSpec& global = spec.spec().global_compensation_steps[std::size_t(instance.global)];
-    const Unanswered unanswered = UnansweredIn(spec.spec(), specs.capabilities().Find(capability));
+    const CompensationDefinition& global = definition.definition().global_compensation_steps[std::size_t(instance.global)];
+    const Unanswered unanswered = UnansweredIn(definition.definition(), definitions.capabilities().Find(capability));
     return ResolveCall(capability, global.inputs, ScopeOf(state), unanswered, missing);
   }
-  return CallFromJson(*ReadStep(state, spec.ForwardOf(instance).step_id).undo);  // resolved when the step completed
+  return CallFromJson(*ReadStep(state, definition.ForwardOf(instance).step_id).undo);  // resolved when the step completed
 }
 
-StartStep StartFrom(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state,
-                    const StepRecord& record, std::string_view run_id, WallTime now) {
-  CallTraits traits = TraitsOf(specs, spec, instance, state);
+StartStep StartFrom(const DefinitionCache& definitions, const CompiledDefinition& definition, const Instance& instance,
+                    const Document& state, const StepRecord& record, std::string_view run_id, WallTime now) {
+  CallTraits traits = TraitsOf(definitions, definition, instance, state);
   StartStep start;
   start.step_id = instance.step_id;
   std::vector<std::string> missing;
-  CapabilityCall call = CallOf(specs, spec, instance, state, record, traits.capability, &missing);
+  CapabilityCall call = CallOf(definitions, definition, instance, state, record, traits.capability, &missing);
   const bool called = call.error.empty();
   start.effect = called ? traits.effect : EffectClass::kPure;
   start.call = CallToJson(std::move(call));
-  if (called) start.target = spec.TargetOf(instance);
+  if (called) start.target = definition.TargetOf(instance);
   if (called && !missing.empty()) start.note = {{"missing", std::move(missing)}};
   start.idempotency_key = IdempotencyKeyOf(run_id, instance.step_id);
   if (Mutant("effect_without_key")) start.idempotency_key += fmt::format("#{}", record.attempt);
@@ -191,14 +193,15 @@ StartStep StartFrom(const SpecCache& specs, const CompiledSpec& spec, const Inst
 
 }  // namespace
 
-StartStep StartOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state, const RunRecord& run,
-                  WallTime now) {
-  return StartFrom(specs, spec, instance, state, ReadStep(state, instance.step_id), instance.undo ? RollbackOf(run) : run.run_id, now);
+StartStep StartOf(const DefinitionCache& definitions, const CompiledDefinition& definition, const Instance& instance, const Document& state,
+                  const RunRecord& run, WallTime now) {
+  return StartFrom(definitions, definition, instance, state, ReadStep(state, instance.step_id),
+                   instance.undo ? RollbackOf(run) : run.run_id, now);
 }
 
-StartStep FirstStartOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state,
-                       std::string_view run_id) {
-  return StartFrom(specs, spec, instance, state, StepRecord(), run_id, WallTime());  // the time counts from its beginning
+StartStep FirstStartOf(const DefinitionCache& definitions, const CompiledDefinition& definition, const Instance& instance,
+                       const Document& state, std::string_view run_id) {
+  return StartFrom(definitions, definition, instance, state, StepRecord(), run_id, WallTime());  // the time counts from its beginning
 }
 
 }  // namespace acl::workflow

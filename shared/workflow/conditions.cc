@@ -1,7 +1,7 @@
 #include "shared/workflow/conditions.h"
 
 #include "shared/base/utf8.h"
-#include "shared/spec/expression.h"
+#include "shared/definition/expression.h"
 
 namespace acl::workflow {
 

@@ -1,11 +1,11 @@
 #pragma once
-// The expressions of a workflow (shared/spec/expression.h) asked of a run's state.
+// The expressions of a workflow (shared/definition/expression.h) asked of a run's state.
 
 #include <string>
 #include <vector>
 
 #include "shared/base/json.h"
-#include "shared/spec/template.h"
+#include "shared/definition/template.h"
 
 namespace acl::workflow {
 

@@ -2,9 +2,9 @@
 
 #include "shared/base/json_object.h"
 #include "shared/capability/manifest.h"
-#include "shared/spec/loader.h"
+#include "shared/definition/loader.h"
 #include "shared/workflow/first_event.h"
-#include "shared/workflow/run_mold.h"
+#include "shared/workflow/first_event_template.h"
 #include "shared/workflow/status_machine.h"
 
 namespace acl::workflow {
@@ -19,18 +19,19 @@ Result<Json> FilesOf(std::vector<FileChange> files) {
   return entries;
 }
 
-Result<Poured> FirstOf(const SubjectKind& kind, const WorkflowSpec& spec, const CreateRequest& request, Json inputs, Json files,
-                       RunMolds* molds) {
-  if (molds != nullptr && files.empty()) return molds->Make(kind, spec, request, std::move(inputs));
-  auto worded = WordFirstEvent(kind, spec, request, std::move(inputs), std::move(files));
+Result<InstantiatedEvent> FirstOf(const SubjectKind& kind, const WorkflowDefinition& definition, const CreateRequest& request, Json inputs,
+                                  Json files, FirstEventTemplates* event_templates) {
+  if (event_templates != nullptr && files.empty()) return event_templates->Make(kind, definition, request, std::move(inputs));
+  auto worded = WordFirstEvent(kind, definition, request, std::move(inputs), std::move(files));
   if (!worded) return worded.error();
-  return Poured{std::move(worded->event), worded->state.Root()};
+  return InstantiatedEvent{std::move(worded->event), worded->state.Root()};
 }
 
 }  // namespace
 
-Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowSpec& spec, CreateRequest request, RunMolds* molds) {
-  auto inputs = CheckInputs(spec, request.inputs);
+Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowDefinition& definition, CreateRequest request,
+                                  FirstEventTemplates* event_templates) {
+  auto inputs = CheckInputs(definition, request.inputs);
   if (!inputs) return inputs.error();
   request.inputs = Json();  // what was checked is a copy, and either may be large
   CreateItem item;
@@ -39,29 +40,29 @@ Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowSpec& s
   }
   auto files = FilesOf(std::exchange(request.files, {}));
   if (!files) return files.error();
-  for (const Json* value : std::initializer_list<const Json*>{&*inputs, &spec.initial_state, &request.labels}) {
+  for (const Json* value : std::initializer_list<const Json*>{&*inputs, &definition.initial_state, &request.labels}) {
     if (Status storable = CheckStorable(*value); !storable) return storable.error();
   }
-  auto first = FirstOf(kind, spec, request, std::move(*inputs), std::move(*files), molds);
+  auto first = FirstOf(kind, definition, request, std::move(*inputs), std::move(*files), event_templates);
   if (!first) return first.error();
 
   item.subject = request.subject;
   item.project = request.project;
   item.kind = std::string(kind.Name());
-  item.queue = spec.queue;
-  item.band = spec.band;
-  if (spec.time_limit_stated) item.time_limit = spec.max_execution_time;
+  item.queue = definition.queue;
+  item.priority = definition.priority;
+  if (definition.time_limit_stated) item.time_limit = definition.max_execution_time;
   item.required_version = EventSchemaVersion();  // of the event below
   item.request_key = std::move(request.request_key);
   item.request_hash = request.request_hash;
   item.traceparent = FormatTraceparent({request.trace.trace_id, RunSpanId(request.subject), request.trace.sampled});
   item.events.push_back(std::move(first->event));
   item.state_root = first->state_root;
-  item.listing = ListingRow{spec.name,
-                            spec.version,
-                            OwnerOf(spec, request),
+  item.listing = ListingRow{definition.name,
+                            definition.version,
+                            OwnerOf(definition, request),
                             std::string(Name(RunStatus::kPending)),
-                            std::move(request.spec_text),
+                            std::move(request.definition_text),
                             DumpJson(request.labels)};
   return item;
 }

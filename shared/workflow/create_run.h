@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "shared/definition/workflow_definition.h"
 #include "shared/kernel/kind.h"
-#include "shared/spec/workflow_spec.h"
 
 namespace acl::workflow {
 
 struct CreateRequest {
   SubjectId subject;  // the run's id
   ProjectId project = kDefaultProject;
-  std::string spec_text;          // the file as submitted; kept in the listing, for people
+  std::string definition_text;    // the file as submitted; kept in the listing, for people
   Json inputs = Json::object();   // checked against the spec's `inputs` here
   std::vector<FileChange> files;  // the workspace at start; contents are in the content store already
   std::string submitter;          // who asks; owner of the run if the file names none
@@ -48,9 +48,10 @@ struct CreateRequest {
 };
 
 // `kind` is the workflow kind (workflow_kind.h) that will run it. kInvalid, one finding a line: inputs that do not fit, a file path that
-// is not relative and normalised, steps whose order does not work out (a cycle). `molds`: of this workflow and kind; what was made before
-// makes it cheaper.
-class RunMolds;
-Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowSpec& spec, CreateRequest request, RunMolds* molds = nullptr);
+// is not relative and normalised, steps whose order does not work out (a cycle). `templates`: of this workflow and kind; what was made
+// before makes it cheaper.
+class FirstEventTemplates;
+Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowDefinition& definition, CreateRequest request,
+                                  FirstEventTemplates* event_templates = nullptr);
 
 }  // namespace acl::workflow

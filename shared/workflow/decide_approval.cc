@@ -54,7 +54,7 @@ void Decider::BeginApproval(const Instance& instance) {
 
 // The next of its times: a reminder, the escalation, the end. `reminded`: reminders that are behind.
 void Decider::SetApprovalTimer(const Instance& instance, const Request& request, int reminded) {
-  const ApprovalSpec& said = *spec_.step(instance.step).approval;
+  const ApprovalDefinition& said = *definition_.step(instance.step).approval;
   std::optional<WallTime> next = request.expires_at;
   const auto consider = [&](milliseconds after) {
     const WallTime at = request.requested_at + after;
@@ -66,19 +66,19 @@ void Decider::SetApprovalTimer(const Instance& instance, const Request& request,
 }
 
 void Decider::Tell(const Instance& instance, const Request& request, std::string_view event, int number) {
-  const std::string& endpoint = spec_.step(instance.step).approval->notify;
+  const std::string& endpoint = definition_.step(instance.step).approval->notify;
   if (endpoint.empty()) return;
   const std::string what = fmt::format("{}:{}#{}", event, instance.step_id, number);
   decision_.outbox.push_back(ApprovalMessage(request, MessageIdOf(request.run_id, what), event, endpoint));
 }
 
 void Decider::ApprovalTimer(const InboxInput& input, const std::string& step_id) {
-  const auto instance = spec_.Find(step_id);
+  const auto instance = definition_.Find(step_id);
   if (!instance || instance->undo || Run().phase != Phase::kForward) return;
   auto request = ReadApproval(State(), step_id);
-  if (!request || !request->pending() || !spec_.step(instance->step).approval) return;
+  if (!request || !request->pending() || !definition_.step(instance->step).approval) return;
   if (request->expires_at && now_ >= *request->expires_at) return TimeOut(input, *instance, *request);
-  const ApprovalSpec& said = *spec_.step(instance->step).approval;
+  const ApprovalDefinition& said = *definition_.step(instance->step).approval;
   int reminded = int(NumberOf(Step(*instance).json, "reminders"));
   const int before = reminded;
   while (reminded < int(said.remind.size()) && now_ >= request->requested_at + said.remind[std::size_t(reminded)]) ++reminded;
@@ -116,7 +116,7 @@ bool Decider::AskAnew(const InboxInput& input, const Instance& instance, const R
     if (Run().status == RunStatus::kRunning) StartClock(facts, 1);
     ClearTimer(ApprovalTimerOf(instance.step_id));
     FailedByItself(instance, std::move(facts), now.message());
-    Settle();
+    ConcludeRun();
     return true;
   }
   now->requested_at = request.requested_at;
@@ -141,7 +141,7 @@ void Decider::TimeOut(const InboxInput& input, const Instance& instance, const R
   facts["approval_id"] = request.approval_id;
   if (Run().status == RunStatus::kRunning) StartClock(facts, 1);
   FailedByItself(instance, std::move(facts), fmt::format("{} {}", kApprovalTimeoutText, FormatWallTime(*request.expires_at)));
-  Settle();
+  ConcludeRun();
 }
 
 void Decider::RefuseDecision(const InboxInput& input, const approval::Decision& decision, const std::optional<Request>& request,
@@ -160,7 +160,7 @@ void Decider::DecideApproval(const InboxInput& input) {
   const approval::Decision decision = approval::DecisionFrom(input.payload);
   const std::string approval_id = TextOf(&input.payload, "approval_id");
   const auto name = ParseApprovalId(approval_id);
-  const auto instance = name && name->run_id == Run().run_id ? spec_.Find(name->step_id) : std::nullopt;
+  const auto instance = name && name->run_id == Run().run_id ? definition_.Find(name->step_id) : std::nullopt;
   auto request = instance ? ReadApproval(State(), instance->step_id) : std::nullopt;
   if (!request)
     return RefuseDecision(input, decision, request, "not-asked", fmt::format("nobody is asked about '{}'", approval_id.substr(0, 1'000)));
@@ -188,7 +188,7 @@ void Decider::DecideApproval(const InboxInput& input) {
     FailedByItself(*instance, std::move(facts),
                    fmt::format("{} {}{}{}", kRejectedText, decision.by, decision.comment.empty() ? "" : ": ", decision.comment));
   }
-  Settle();
+  ConcludeRun();
 }
 
 // What ended the run first, if it was a person's no or nobody's answer: it ends FAILED then, whatever was undone.
@@ -204,13 +204,13 @@ Decider::Failure Decider::WhyFailed(const std::string& step_id) {
   const std::string ended = TextOf(record.json, "approval");
   if (ended == approval::kRejected) return {std::string(kRejectedReason), record.error};
   if (ended == approval::kTimeout) return {std::string(kApprovalTimeoutReason), record.error};
-  const auto failed = spec_.Find(step_id);
+  const auto failed = definition_.Find(step_id);
   const std::string name = failed && failed->step >= 0 ? NameOf(*failed) : step_id;
   return {std::string(kStepFailedReason), fmt::format("step '{}' failed: {}", name, ReadStep(State(), step_id).error)};
 }
 
 void Decider::ShowApprovals() {
-  if (!spec_.has_approvals() || decision_.events.empty()) return;
+  if (!definition_.has_approvals() || decision_.events.empty()) return;
   std::vector<std::string> before = PendingApprovals(first_);
   const std::vector<std::string> after = PendingApprovals(State());
   for (const EventDraft& draft : decision_.events)  // a question that is taken back at once was asked: a webhook says so
@@ -232,9 +232,9 @@ void Decider::ShowApprovals() {
   }
   const RunRecord run = Run();
   if (run.phase != Phase::kForward || run.status != RunStatus::kRunning || (before.empty() && after.empty())) return;
-  const bool waits = WaitsForApproval(State(), spec_.total(), run, Done());
+  const bool waits = WaitsForApproval(State(), definition_.total(), run, Done());
   const auto old = ReadRun(first_);
-  if (!decision_.listing && old && waits == WaitsForApproval(first_, spec_.total(), *old, ReadProgress(first_))) return;  // as it was
+  if (!decision_.listing && old && waits == WaitsForApproval(first_, definition_.total(), *old, ReadProgress(first_))) return;  // as it was
   List(waits ? RunStatus::kPaused : RunStatus::kRunning);
 }
 

@@ -42,7 +42,7 @@ std::string TooMuchForRun(const Document& state, const Json& outputs) {
 void Decider::On(const ResumedInput& input) {
   if (Run().status == RunStatus::kPending) {
     Json facts = Json::object();
-    auto limit = spec_.spec().max_execution_time;
+    auto limit = definition_.definition().max_execution_time;
     if (limit.count() > 0) {
       facts["deadline_at"] = FormatWallTime(now_ + limit);
       SetTimer(kDeadlineTimer, now_ + limit);
@@ -50,28 +50,28 @@ void Decider::On(const ResumedInput& input) {
     Emit(event::kWorkflowStarted, std::move(facts));
     List(RunStatus::kRunning);
     decision_.listing->started_at = now_;
-    BeginWaits(spec_.waits());
+    BeginWaits(definition_.waits());
   }
   std::vector<const AttemptRow*> rows;
   std::vector<StepRecord> records;
   std::vector<std::string> step_ids;
   for (const AttemptRow& row : input.open_attempts) {
-    const auto instance = spec_.Find(row.step_id);
+    const auto instance = definition_.Find(row.step_id);
     if (!instance) continue;
     StepRecord record = Step(*instance);
     // Rows of attempts whose outcome is known are among them: the step has moved on.
     if (record.status != StepStatus::kRunning || record.attempt != row.attempt_id) continue;
-    if (record.task) continue;  // another worker's: whoever holds the run, its result comes by itself
+    if (record.dispatch) continue;  // another worker's: whoever holds the run, its result comes by itself
     rows.push_back(&row);
     records.push_back(std::move(record));
     step_ids.push_back(row.step_id);
   }
   const std::vector<Deaths> deaths = DeathsOf(records, step_ids, input.died_alone);
   for (std::size_t n = 0; n < rows.size(); ++n) {
-    const Instance instance = *spec_.Find(rows[n]->step_id);
+    const Instance instance = *definition_.Find(rows[n]->step_id);
     Lost(instance, Step(instance), rows[n]->attempt_id, std::string(kLostToTakeover), deaths[n]);
   }
-  Settle();
+  ConcludeRun();
 }
 
 std::vector<Decider::Deaths> Decider::DeathsOf(const std::vector<StepRecord>& in_flight, const std::vector<std::string>& step_ids,
@@ -103,7 +103,7 @@ std::vector<Decider::Deaths> Decider::DeathsOf(const std::vector<StepRecord>& in
 }
 
 void Decider::Lost(const Instance& instance, const StepRecord& record, int attempt, const std::string& why, const Deaths& deaths) {
-  CallTraits traits = TraitsOf(specs_, spec_, instance, State());
+  CallTraits traits = TraitsOf(definitions_, definition_, instance, State());
   if (Indifferent(instance)) return GiveUp(instance, attempt, why);
   if (!traits.repeatable() && traits.on_unknown == UnknownOutcome::kAsk) return AskPerson(instance, attempt, why);
   if (!traits.repeatable() && traits.on_unknown == UnknownOutcome::kFail) {
@@ -128,7 +128,7 @@ void Decider::GiveUp(const Instance& instance, int attempt, const std::string& w
 bool Decider::Indifferent(const Instance& instance) {
   if (instance.undo) return false;
   RunRecord run = Run();
-  return run.phase == Phase::kStopping && !(run.rollback && spec_.step(instance.step).compensation.has_value());
+  return run.phase == Phase::kStopping && !(run.rollback && definition_.step(instance.step).compensation.has_value());
 }
 
 void Decider::AskPerson(const Instance& instance, int attempt, const std::string& why) {
@@ -139,7 +139,7 @@ void Decider::AskPerson(const Instance& instance, int attempt, const std::string
 }
 
 void Decider::On(const StartingInput& input) {
-  const auto instance = spec_.Find(input.step.step_id);
+  const auto instance = definition_.Find(input.step.step_id);
   if (!instance) return;
   RunRecord run = Run();
   Progress progress = Done();
@@ -148,15 +148,15 @@ void Decider::On(const StartingInput& input) {
   const bool settling = std::find(progress.settle.begin(), progress.settle.end(), instance->step_id) != progress.settle.end();
   if (instance->undo || settling) {
     if (run.phase != Phase::kStopping) return;
-  } else if (run.status != RunStatus::kRunning || !Frontier(State(), spec_).Has(Frontier::Kind::kReady, *instance)) {
+  } else if (run.status != RunStatus::kRunning || !Frontier(State(), definition_).Has(Frontier::Kind::kReady, *instance)) {
     return;
   }
   Json facts = StepFacts(*instance, input.attempt_id);
   note_ = input.step.note;
   AddMissing(facts);
   Json carried = Json::object();
-  // Inputs without a template are what the spec says, at every attempt.
-  const bool constant = !instance->undo && spec_.constant(instance->step);
+  // Inputs without a template are what the definition says, at every attempt.
+  const bool constant = !instance->undo && definition_.constant(instance->step);
   if (const Json* inputs = MemberOf(&input.step.call, kCallInputs); inputs && !record.call && !constant) {
     Json kept = ObjectFor(1);
     AddMember(kept, kCallInputs, *inputs);
@@ -167,18 +167,19 @@ void Decider::On(const StartingInput& input) {
 }
 
 void Decider::On(const StepFinishedInput& input) {
-  const auto instance = spec_.Find(input.step_id);
+  const auto instance = definition_.Find(input.step_id);
   RunRecord run = Run();
   if (!instance || run.phase == Phase::kClosed) return;
   StepRecord record = Step(*instance);
-  CallTraits traits = TraitsOf(specs_, spec_, *instance, State());
+  CallTraits traits = TraitsOf(definitions_, definition_, *instance, State());
   const bool running = record.status == StepStatus::kRunning && record.attempt == input.attempt_id;
   if (!running) {
     // Pure and read attempts leave no event at their start; nor does one that had nothing to call.
     if (record.status != StepStatus::kPending) return;
     if (traits.journaled() && input.result.outcome != Outcome::kFailed) return;
     // Of a run that stops, what left no trace outside is dropped (its layer of files with it).
-    if (!instance->undo && (run.phase == Phase::kStopping || !Frontier(State(), spec_).Has(Frontier::Kind::kReady, *instance))) return;
+    if (!instance->undo && (run.phase == Phase::kStopping || !Frontier(State(), definition_).Has(Frontier::Kind::kReady, *instance)))
+      return;
   }
   if (!record.call) note_ = input.note;  // else step.started has said so
   const StepResult& result = input.result;
@@ -208,10 +209,10 @@ void Decider::On(const StepFinishedInput& input) {
         const Document& before = State();
         Completed(*instance, record, input.attempt_id, result);
         // The usual cases need no fold: more to come, nothing to settle; or it was the last.
-        if (run.status == RunStatus::kRunning && progress.failed.empty() && !spec_.has_own()) {
-          if (progress.done + 1 < spec_.total()) return;
-          const int last = spec_.last();
-          return CompleteRun(instance->step == last ? &result.outputs : Lookup(before, VarKey(spec_.step(last).name)));
+        if (run.status == RunStatus::kRunning && progress.failed.empty() && !definition_.has_own()) {
+          if (progress.done + 1 < definition_.total()) return;
+          const int last = definition_.last();
+          return CompleteRun(instance->step == last ? &result.outputs : Lookup(before, VarKey(definition_.step(last).name)));
         }
       }
       break;
@@ -233,11 +234,11 @@ void Decider::On(const StepFinishedInput& input) {
       break;
     case Outcome::kUnknown: Unknown(*instance, record, input); break;
   }
-  Settle();
+  ConcludeRun();
 }
 
 void Decider::Unknown(const Instance& instance, const StepRecord& record, const StepFinishedInput& input) {
-  CallTraits traits = TraitsOf(specs_, spec_, instance, State());
+  CallTraits traits = TraitsOf(definitions_, definition_, instance, State());
   StepResult failed = input.result;
   failed.error = "outcome unknown: " +
                  (input.result.error.empty() ? std::string("the connection was lost after the call was sent") : input.result.error);
@@ -250,7 +251,7 @@ void Decider::Unknown(const Instance& instance, const StepRecord& record, const 
 }
 
 void Decider::Failed(const Instance& instance, const StepRecord& record, int attempt, const StepResult& result, bool retryable) {
-  CallTraits traits = TraitsOf(specs_, spec_, instance, State());
+  CallTraits traits = TraitsOf(definitions_, definition_, instance, State());
   const int attempts = record.attempts + 1;
   const WallTime started = record.started_at.value_or(now_ - result.duration);
   std::string error = result.error.empty() ? std::string(result.outcome == Outcome::kTimedOut ? "timed out" : "failed") : result.error;
@@ -298,7 +299,7 @@ void Decider::FailedForGood(const Instance& instance, int attempts, int attempt,
     Emit(event::kStepFailed, std::move(facts));
     return;
   }
-  CallTraits traits = TraitsOf(specs_, spec_, instance, State());
+  CallTraits traits = TraitsOf(definitions_, definition_, instance, State());
   facts["capability"] = traits.capability;
   Emit(event::kCompensationFailed, std::move(facts));
   LogCompensation(instance, traits.capability, "failed", error);

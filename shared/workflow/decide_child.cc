@@ -33,25 +33,25 @@ SubjectId MadeIdOf(std::string_view run_id, std::string_view what, WallTime now)
 }
 
 void Decider::BeginChild(const Instance& instance) {
-  const ChildSpec& child = *spec_.step(instance.step).child;
+  const ChildDefinition& child = *definition_.step(instance.step).child;
   const RunRecord run = Run();
   Json facts = StepFacts(instance, 0);
   if (DepthOf(run) >= kDeepestChild)
     return FailedByItself(instance, std::move(facts), fmt::format("children of children go {} deep, and no deeper", kDeepestChild));
-  const Unanswered unanswered = spec_.spec().strict_templates      ? Unanswered::kFailsStrict
-                                : spec_.spec().effects_need_values ? Unanswered::kFailsEffect
-                                                                   : Unanswered::kStays;
+  const Unanswered unanswered = definition_.definition().strict_templates      ? Unanswered::kFailsStrict
+                                : definition_.definition().effects_need_values ? Unanswered::kFailsEffect
+                                                                               : Unanswered::kStays;
   std::vector<std::string> missing;
-  CapabilityCall resolved = ResolveCall("a workflow", child.inputs, ScopeOf(State(), spec_, instance), unanswered, &missing);
+  CapabilityCall resolved = ResolveCall("a workflow", child.inputs, ScopeOf(State(), definition_, instance), unanswered, &missing);
   if (!missing.empty()) facts["missing"] = missing;
   if (!resolved.error.empty()) return FailedByItself(instance, std::move(facts), resolved.error);
-  if (!spec_.spec().workflows.contains(child.workflow))
+  if (!definition_.definition().workflows.contains(child.workflow))
     return FailedByItself(instance, std::move(facts), fmt::format("the file has no workflow '{}'", child.workflow));
   Json asked = {{"step_id", instance.step_id}, {"depth", DepthOf(run) + 1}, {"inputs", std::move(resolved.inputs)}};
-  asked["workflow"] = child.workflow;  // of this run's spec: ChildSpecOf
+  asked["workflow"] = child.workflow;  // of this run's definition: ChildDefinitionOf
   if (run.deadline) asked["deadline_at"] = FormatWallTime(*run.deadline);
   if (run.deadline_left_ms) asked["deadline_at"] = FormatWallTime(now_ + milliseconds(*run.deadline_left_ms));
-  if (spec_.asks()) asked["requesters"] = RequestersOf(run.json);
+  if (definition_.asks()) asked["requesters"] = RequestersOf(run.json);
   if (const TraceContext trace = TraceOfRun(State()); !trace.trace_id.empty()) asked["traceparent"] = FormatTraceparent(trace);
   const SubjectId id = MadeIdOf(run.run_id, instance.step_id, now_);
   facts["child"] = id.ToString();
@@ -64,7 +64,7 @@ void Decider::BeginChild(const Instance& instance) {
 void Decider::ChildEnded(const InboxInput& input) {
   const Json* said = MemberOf(&input.payload, "said");
   const std::string step_id = TextOf(said, "step_id"), from = TextOf(&input.payload, "from");
-  const auto instance = spec_.Find(step_id);
+  const auto instance = definition_.Find(step_id);
   const StepRecord record = instance ? Step(*instance) : StepRecord{};
   const std::string child = TextOf(record.json, "child");
   if ((record.status != StepStatus::kRunning && !Mutant("child_counted_twice")) || (child != from && child != TextOf(said, "first")))
@@ -83,7 +83,7 @@ void Decider::ChildEnded(const InboxInput& input) {
   if (status == "COMPLETED") {
     Json given = outputs && !too_much ? *outputs : Json::object();
     Json undo = {{"child", from}};
-    if (spec_.step(instance->step).compensation) {
+    if (definition_.step(instance->step).compensation) {
       std::vector<std::string> missing;
       undo = UndoRecord(*instance, given, {}, missing);
       if (!missing.empty()) facts["missing"] = missing;
@@ -96,7 +96,7 @@ void Decider::ChildEnded(const InboxInput& input) {
     if (too_much && Run().phase == Phase::kForward)  // it did what it was to do, so it is undone with the rest
       Fail(std::string(kStepFailedReason),
            fmt::format("the outputs of the child run {} would make the run's state larger than one may be", from), NameOf(*instance),
-           spec_.spec().enable_auto_rollback);
+           definition_.definition().enable_auto_rollback);
   } else if (Run().phase == Phase::kStopping) {
     facts["error"] = fmt::format("the child run {} ended {}", from, status);
     if (not_undone > 0) facts["not_undone"] = not_undone;
@@ -107,7 +107,7 @@ void Decider::ChildEnded(const InboxInput& input) {
     FailedByItself(*instance, std::move(facts),
                    fmt::format("the child run {} ended {}{}{}", from, status, error.empty() ? "" : ": ", error));
   }
-  Settle();
+  ConcludeRun();
 }
 
 bool Decider::UndoChild(const Instance& instance, const std::string& child) {
@@ -129,7 +129,7 @@ void Decider::ChildUndone(const InboxInput& input, const Instance& instance, con
   if (status == "ROLLED_BACK") {
     Json facts = StepFacts(instance, 0);
     facts.update(InboxFacts(input));
-    facts["undoes"] = NameOf(spec_.ForwardOf(instance));
+    facts["undoes"] = NameOf(definition_.ForwardOf(instance));
     LogCompensation(instance, "workflow", "executed", "");
     Emit(event::kCompensationCompleted, std::move(facts));
   } else {
@@ -141,7 +141,7 @@ void Decider::ChildUndone(const InboxInput& input, const Instance& instance, con
     LogCompensation(instance, "workflow", "failed", TextOf(&facts, "error"));
     Emit(event::kCompensationFailed, std::move(facts));
   }
-  Settle();
+  ConcludeRun();
 }
 
 void Decider::StopChildren(bool compensate) {
@@ -163,7 +163,7 @@ bool Decider::TooMuchForParent(const Json* outputs) {
   Fail(std::string(kStepFailedReason),
        fmt::format("its outputs of {} bytes are more than the {} that a parent takes: let it write them into files", DumpedBytes(*outputs),
                    kMostChildOutputs),
-       spec_.step(spec_.last()).name, spec_.spec().enable_auto_rollback);
+       definition_.step(definition_.last()).name, definition_.definition().enable_auto_rollback);
   return true;
 }
 

@@ -53,24 +53,24 @@ void Decider::Completed(const Instance& instance, const StepRecord& record, int 
 
 Json Decider::UndoRecord(const Instance& instance, const Json& outputs, const std::vector<FileChange>& files,
                          std::vector<std::string>& warnings) {
-  const StepSpec& step = spec_.step(instance.step);
+  const StepDefinition& step = definition_.step(instance.step);
   if (step.compensation) {
     // The state as it is right after this step completed: its outputs lie over everything but other steps.
     const Document& state = State();
-    TemplateScope below = ScopeOf(state, spec_, instance);
+    TemplateScope below = ScopeOf(state, definition_, instance);
     TemplateScope scope = [&](std::string_view name) -> const Json* {
-      if (name == step.name || (IsPlainBody(step) && name == spec_.step(step.parent).name)) return &outputs;
-      const Json* output = spec_.IsStep(name) ? nullptr : MemberOf(&outputs, name);
+      if (name == step.name || (IsPlainBody(step) && name == definition_.step(step.parent).name)) return &outputs;
+      const Json* output = definition_.IsStep(name) ? nullptr : MemberOf(&outputs, name);
       return output ? output : below(name);
     };
     std::vector<std::string> missing;
-    const CompensationSpec& named = *step.compensation;
-    const Unanswered unanswered = UnansweredIn(spec_.spec(), specs_.capabilities().Find(named.capability));
+    const CompensationDefinition& named = *step.compensation;
+    const Unanswered unanswered = UnansweredIn(definition_.definition(), definitions_.capabilities().Find(named.capability));
     Json undo = CallToJson(ResolveCall(named.capability, named.inputs, scope, unanswered, &missing));
     for (const std::string& reference : missing) warnings.push_back("compensation: " + reference);
     return undo;
   }
-  const CapabilitySpec* capability = spec_.capability(instance.step);
+  const CapabilityDefinition* capability = definition_.capability(instance.step);
   if (!capability || capability->undo != UndoKind::kFiles || files.empty()) return Json::object();
   KeyedObject before(files.size());
   for (const FileChange& change : files) {
@@ -81,12 +81,12 @@ Json Decider::UndoRecord(const Instance& instance, const Json& outputs, const st
 }
 
 void Decider::CompensationCompleted(const Instance& instance, int attempt, const Json& outputs, const std::vector<FileChange>& files) {
-  CallTraits traits = TraitsOf(specs_, spec_, instance, State());
+  CallTraits traits = TraitsOf(definitions_, definition_, instance, State());
   StepRecord record = Step(instance);
   Json facts = StepFacts(instance, attempt);
   facts["capability"] = traits.capability;
   facts["attempts"] = record.attempts + 1;
-  if (instance.step >= 0) facts["undoes"] = NameOf(spec_.ForwardOf(instance));
+  if (instance.step >= 0) facts["undoes"] = NameOf(definition_.ForwardOf(instance));
   facts["outputs"] = outputs;
   AddMissing(facts);
   decision_.completions.push_back({instance.step_id, attempt, now_, CanonicalHash(outputs), std::int64_t(decision_.events.size()) + 1});

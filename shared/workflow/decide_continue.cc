@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "shared/definition/loader.h"
 #include "shared/kernel/create.h"
 #include "shared/kernel/post.h"
-#include "shared/spec/loader.h"
 #include "shared/workflow/decider.h"
 #include "shared/workflow/events.h"
 
@@ -15,20 +15,20 @@ namespace acl::workflow {
 // What the next run is given stands in the outputs: they are what `continue_as_new` said, every template resolved.
 void Decider::BeginContinue(const Instance& instance) {
   Json facts = StepFacts(instance, 1);
-  for (const int other : spec_.continues()) {
-    if (other != instance.step && Step(spec_.InstanceOf(other)).status == StepStatus::kCompleted)
+  for (const int other : definition_.continues()) {
+    if (other != instance.step && Step(definition_.InstanceOf(other)).status == StepStatus::kCompleted)
       return FailedByItself(
           instance, std::move(facts),
-          fmt::format("step '{}' continues this run as another already, and a run continues once", spec_.step(other).name));
+          fmt::format("step '{}' continues this run as another already, and a run continues once", definition_.step(other).name));
   }
-  Unanswered unanswered = UnansweredIn(spec_.spec(), nullptr);
-  if (unanswered == Unanswered::kStays && spec_.spec().effects_need_values) unanswered = Unanswered::kFailsEffect;
+  Unanswered unanswered = UnansweredIn(definition_.definition(), nullptr);
+  if (unanswered == Unanswered::kStays && definition_.definition().effects_need_values) unanswered = Unanswered::kFailsEffect;
   std::vector<std::string> missing;
-  CapabilityCall resolved =
-      ResolveCall("a workflow", *spec_.step(instance.step).next_inputs, ScopeOf(State(), spec_, instance), unanswered, &missing);
+  CapabilityCall resolved = ResolveCall("a workflow", *definition_.step(instance.step).next_inputs, ScopeOf(State(), definition_, instance),
+                                        unanswered, &missing);
   if (!missing.empty()) facts["missing"] = missing;
   if (!resolved.error.empty()) return FailedByItself(instance, std::move(facts), resolved.error);
-  auto inputs = CheckInputs(spec_.spec(), resolved.inputs);
+  auto inputs = CheckInputs(definition_.definition(), resolved.inputs);
   if (!inputs) return FailedByItself(instance, std::move(facts), "continue_as_new: " + inputs.message());
   if (OutgrowsRun(State(), *inputs))
     return FailedByItself(instance, std::move(facts), "continue_as_new: these inputs would make the run's state larger than one may be");
@@ -37,9 +37,9 @@ void Decider::BeginContinue(const Instance& instance) {
 
 // The step that has continued it; nullptr: none.
 const Json* Decider::NextInputs() {
-  for (const int index : spec_.continues()) {
-    const std::string& name = spec_.step(index).name;
-    if (Step(spec_.InstanceOf(index)).status == StepStatus::kCompleted) return MemberOf(Lookup(State(), VarKey(name)), "inputs");
+  for (const int index : definition_.continues()) {
+    const std::string& name = definition_.step(index).name;
+    if (Step(definition_.InstanceOf(index)).status == StepStatus::kCompleted) return MemberOf(Lookup(State(), VarKey(name)), "inputs");
   }
   return nullptr;
 }
@@ -64,7 +64,7 @@ std::string Decider::AskForNext(const Json& inputs) {
 void Decider::ChildContinued(const InboxInput& input) {
   const Json* said = MemberOf(&input.payload, "said");
   const std::string next = TextOf(said, "next");
-  const auto instance = spec_.Find(TextOf(said, "step_id"));
+  const auto instance = definition_.Find(TextOf(said, "step_id"));
   const StepRecord record = instance ? Step(*instance) : StepRecord{};
   if (record.status != StepStatus::kRunning || TextOf(record.json, "child") != TextOf(said, "first"))
     return;  // it has ended: the last came first

@@ -20,7 +20,7 @@ void Decider::On(const InboxInput& input) {
     Emit(event::kQuarantineReleased, std::move(facts));
     return;
   }
-  if (input.kind == kTaskResultKind && !closed) return TaskEnded(input);
+  if (input.kind == kDispatchResultKind && !closed) return DispatchEnded(input);
   if (input.kind == "decide") return DecideApproval(input);
   if (closed) return Refuse(input, fmt::format("the run is {} already", Name(Run().status)));
   if (input.kind == kChildEndedPost) return ChildEnded(input);
@@ -56,7 +56,7 @@ void Decider::Cancel(const InboxInput& input) {
   if (!MayGo(run.status, RunStatus::kFailed)) return Refuse(input, fmt::format("the run is {} and stops already", Name(run.status)));
   std::string reason = TextOf(&input.payload, "reason");
   Fail(std::string(kCancelledReason), CancelledText(reason), "", FlagOf(&input.payload, "compensate"), InboxFacts(input));
-  Settle();
+  ConcludeRun();
 }
 
 void Decider::Pause(const InboxInput& input) {
@@ -76,14 +76,14 @@ void Decider::Resume(const InboxInput& input) {
   StartClock(facts, 0);
   Emit(event::kWorkflowResumed, std::move(facts));
   List(RunStatus::kRunning);
-  BeginWaits(spec_.waits());
-  Settle();
+  BeginWaits(definition_.waits());
+  ConcludeRun();
 }
 
 void Decider::Resolve(const InboxInput& input) {
   std::string step_id = TextOf(&input.payload, "step_id");
   std::string decision = TextOf(&input.payload, "decision");
-  const auto instance = spec_.Find(step_id);
+  const auto instance = definition_.Find(step_id);
   if (!instance) return Refuse(input, fmt::format("the workflow has no step '{}'", step_id));
   StepRecord record = Step(*instance);
   if (record.status != StepStatus::kUncertain) {
@@ -116,7 +116,7 @@ void Decider::Resolve(const InboxInput& input) {
       Completed(*instance, record, record.attempt, std::move(result));
     }
   }
-  Settle();
+  ConcludeRun();
 }
 
 void Decider::Timer(const InboxInput& input) {
@@ -128,24 +128,24 @@ void Decider::Timer(const InboxInput& input) {
     if (run.status == RunStatus::kPending) {  // said by who saw that no worker is there to begin it
       Fail(std::string(kTimeoutReason),
            fmt::format("{}max_execution_time_seconds ({}): no worker of queue '{}' began it", kTimeoutText,
-                       spec_.spec().max_execution_time.count(), spec_.spec().queue),
+                       definition_.definition().max_execution_time.count(), definition_.definition().queue),
            "", false, InboxFacts(input));
-      return Settle();
+      return ConcludeRun();
     }
     if (run.phase != Phase::kForward || !run.deadline || (fire_at && *fire_at != *run.deadline) || now_ < *run.deadline) return;
     Fail(std::string(kTimeoutReason),
-         fmt::format("{}max_execution_time_seconds ({})", kTimeoutText, spec_.spec().max_execution_time.count()), "",
-         spec_.spec().enable_auto_rollback, InboxFacts(input));
-    return Settle();
+         fmt::format("{}max_execution_time_seconds ({})", kTimeoutText, definition_.definition().max_execution_time.count()), "",
+         definition_.definition().enable_auto_rollback, InboxFacts(input));
+    return ConcludeRun();
   }
-  if (timer_id == kGoOnTimer) return Settle();
-  if (timer_id.starts_with(kTaskTimerPrefix)) return TaskTimer(timer_id.substr(kTaskTimerPrefix.size()));
+  if (timer_id == kGoOnTimer) return ConcludeRun();
+  if (timer_id.starts_with(kDispatchTimerPrefix)) return DispatchTimer(timer_id.substr(kDispatchTimerPrefix.size()));
   if (timer_id.starts_with(kWaitTimerPrefix)) return WaitTimer(input, timer_id.substr(kWaitTimerPrefix.size()), fire_at);
   if (timer_id.starts_with(kApprovalTimerPrefix)) return ApprovalTimer(input, timer_id.substr(kApprovalTimerPrefix.size()));
   if (timer_id.starts_with(kSignalTimerPrefix)) return SignalTimer(input, timer_id.substr(kSignalTimerPrefix.size()), fire_at);
   constexpr std::string_view kRetry = "retry:";
   if (!timer_id.starts_with(kRetry)) return;
-  const auto instance = spec_.Find(timer_id.substr(kRetry.size()));
+  const auto instance = definition_.Find(timer_id.substr(kRetry.size()));
   if (!instance || (run.phase == Phase::kStopping && !instance->undo)) return;
   StepRecord record = Step(*instance);
   if (record.status != StepStatus::kRetryWait || !record.retry_at) return;

@@ -1,4 +1,4 @@
-// PUBLISH steps: complete in the commit that writes their outbox row, so that a message is said once whoever dies; the duty `deliveries`
+// PUBLISH steps: complete in the commit that writes their outbox row, so that a message is said once whoever dies; the job `deliveries`
 // sends it (docs/guides/webhooks.md). The body of a webhook has the form that Standard Webhooks recommends.
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace acl::workflow {
 namespace {
 
 // Why these make no message; empty: they do.
-std::string WrongIn(const Json& given, const PublishSpec& said) {
+std::string WrongIn(const Json& given, const PublishDefinition& said) {
   const auto text = [&](const char* key) { return given[key].is_string() ? given[key].get_ref<const std::string&>() : std::string(); };
   if (!IsEventType(text("event"))) return fmt::format("'event' is {}; it {}", DumpJson(given["event"]).substr(0, 200), kEventTypeForms);
   const char* key = said.topic.empty() ? "to" : "kafka";
@@ -28,12 +28,12 @@ std::string WrongIn(const Json& given, const PublishSpec& said) {
 }  // namespace
 
 void Decider::Publish(const Instance& instance) {
-  const PublishSpec& said = *spec_.step(instance.step).publish;
+  const PublishDefinition& said = *definition_.step(instance.step).publish;
   const Json asked = {{"event", said.event}, {"to", said.endpoint}, {"kafka", said.topic}, {"subject", said.subject}, {"data", said.data}};
-  Unanswered unanswered = UnansweredIn(spec_.spec(), nullptr);
-  if (unanswered == Unanswered::kStays && spec_.spec().effects_need_values) unanswered = Unanswered::kFailsEffect;
+  Unanswered unanswered = UnansweredIn(definition_.definition(), nullptr);
+  if (unanswered == Unanswered::kStays && definition_.definition().effects_need_values) unanswered = Unanswered::kFailsEffect;
   std::vector<std::string> missing;
-  const CapabilityCall resolved = ResolveCall("", asked, ScopeOf(State(), spec_, instance), unanswered, &missing);
+  const CapabilityCall resolved = ResolveCall("", asked, ScopeOf(State(), definition_, instance), unanswered, &missing);
   Json facts = StepFacts(instance, 0);
   if (!missing.empty()) facts["missing"] = missing;
   if (!resolved.error.empty()) return FailedByItself(instance, std::move(facts), resolved.error);

@@ -10,27 +10,27 @@
 
 namespace acl::workflow {
 
-void Decider::Settle() {
+void Decider::ConcludeRun() {
   while (!broken_) {
     RunRecord run = Run();
     Progress progress = Done();
     if (run.phase == Phase::kForward) {
       if (run.status != RunStatus::kRunning) return;  // paused: what is to come comes after it
       if (!progress.failed.empty()) {
-        const auto failed = spec_.Find(progress.failed);
+        const auto failed = definition_.Find(progress.failed);
         std::string name = failed && failed->step >= 0 ? NameOf(*failed) : progress.failed;
         const Failure why = WhyFailed(progress.failed);
-        Fail(why.reason, why.error, name, spec_.spec().enable_auto_rollback);
+        Fail(why.reason, why.error, name, definition_.definition().enable_auto_rollback);
         continue;
       }
-      if (spec_.has_own() && (GoOnWithClock(run, progress) || TendOwn(progress))) continue;
-      if (progress.done - progress.items + progress.skipped == spec_.total())
-        CompleteRun(Lookup(State(), VarKey(spec_.step(spec_.last()).name)));
+      if (definition_.has_own() && (GoOnWithClock(run, progress) || TendOwn(progress))) continue;
+      if (progress.done - progress.items + progress.skipped == definition_.total())
+        CompleteRun(Lookup(State(), VarKey(definition_.step(definition_.last()).name)));
       return;
     }
     if (run.phase == Phase::kClosed) return;
     // Stopping: first everything that runs ends, then compensations, one after another.
-    if (!progress.open.empty() || !progress.tasks.empty() || !progress.settle.empty() || !progress.uncertain.empty() ||
+    if (!progress.open.empty() || !progress.dispatches.empty() || !progress.settle.empty() || !progress.uncertain.empty() ||
         progress.children > 0)
       return;
     if (run.rollback) {
@@ -38,7 +38,7 @@ void Decider::Settle() {
         if (!UndoWithoutCall(progress)) return;  // WhatNext starts it
         continue;
       }
-      if (progress.global < GlobalsOf(run, spec_.spec().global_compensation_steps.size())) return;
+      if (progress.global < GlobalsOf(run, definition_.definition().global_compensation_steps.size())) return;
     }
     CloseFailed(run, progress);
     return;
@@ -48,9 +48,9 @@ void Decider::Settle() {
 void Decider::CompleteRun(const Json* outputs) {
   // What the run hands out: the outputs of the last step in plan order, as far as an event should carry them.
   const Json* next = NextInputs();
-  if (!next && TooMuchForParent(outputs)) return Settle();
-  const StepSpec& last = spec_.step(spec_.last());
-  Json facts = {{"steps", spec_.total()}, {"outputs_of", last.name}};
+  if (!next && TooMuchForParent(outputs)) return ConcludeRun();
+  const StepDefinition& last = definition_.step(definition_.last());
+  Json facts = {{"steps", definition_.total()}, {"outputs_of", last.name}};
   if (outputs && DumpJson(*outputs).size() <= kMaxOutputsInEvent) facts["outputs"] = *outputs;
   if (next) facts["continued_as"] = AskForNext(*next);
   Emit(event::kWorkflowCompleted, std::move(facts));
@@ -71,20 +71,20 @@ void Decider::Fail(const std::string& reason, const std::string& error, const st
   ClearTimer(kDeadlineTimer);
   decision_.cancel_all = true;
   for (const std::string& step_id : progress.open) decision_.cancel_steps.push_back(step_id);
-  for (const std::string& step_id : progress.tasks) WantBack(step_id);
+  for (const std::string& step_id : progress.dispatches) WantBack(step_id);
   if (progress.children > 0) StopChildren(rollback);
   List(RunStatus::kFailed, error);
   for (const std::string& step_id : progress.uncertain) {
-    const auto instance = spec_.Find(step_id);
+    const auto instance = definition_.Find(step_id);
     if (!instance || !Indifferent(*instance)) continue;  // a person must say first what there is to undo
     GiveUp(*instance, 0, ReadStep(State(), step_id).error);
   }
 }
 
 bool Decider::UndoWithoutCall(const Progress& progress) {
-  const auto forward = spec_.Find(progress.undo);
+  const auto forward = definition_.Find(progress.undo);
   if (!forward) return false;
-  const Instance instance = spec_.UndoOf(*forward);
+  const Instance instance = definition_.UndoOf(*forward);
   StepRecord record = ReadStep(State(), progress.undo);
   if (const std::string child = TextOf(record.undo, "child"); !child.empty()) return UndoChild(instance, child);
   std::string error = TextOf(record.undo, kCallError);
@@ -154,7 +154,7 @@ void Decider::LogCompensation(const Instance& instance, const std::string& capab
   std::string inputs = "{}";
   std::string step_id = instance.step_id;
   if (instance.step >= 0) {  // named by the step being compensated, as document 002's compensation_log does
-    step_id = spec_.ForwardOf(instance).step_id;
+    step_id = definition_.ForwardOf(instance).step_id;
     if (const Json* resolved = MemberOf(ReadStep(State(), step_id).undo, kCallInputs)) inputs = DumpJson(*resolved);
   } else if (const Json* resolved = MemberOf(Step(instance).call, kCallInputs)) {
     inputs = DumpJson(*resolved);

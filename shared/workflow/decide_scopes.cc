@@ -19,7 +19,7 @@ namespace {
 
 // Of a CONDITION, in the words of the file.
 // The case that is taken; -1: none.
-Result<int> CaseOf(const StepSpec& step, const TemplateScope& scope) {
+Result<int> CaseOf(const StepDefinition& step, const TemplateScope& scope) {
   for (std::size_t n = 0; n < step.cases.size(); ++n) {
     if (step.cases[n].empty()) return int(n);  // else
     auto holds = IsTrue(step.cases[n], scope);
@@ -32,36 +32,36 @@ Result<int> CaseOf(const StepSpec& step, const TemplateScope& scope) {
 }  // namespace
 
 std::string Decider::NameOf(const Instance& instance) const {
-  return instance.item.empty() && instance.step >= 0 ? spec_.step(instance.step).name : instance.step_id;
+  return instance.item.empty() && instance.step >= 0 ? definition_.step(instance.step).name : instance.step_id;
 }
 
 bool Decider::TendOwn(const Progress& progress) {
-  const bool more = !progress.due.empty() || Frontier(State(), spec_).First(Frontier::Kind::kOwn);
+  const bool more = !progress.due.empty() || Frontier(State(), definition_).First(Frontier::Kind::kOwn);
   if (more && decision_.events.size() >= kMostEventsAtOnce) {
     SetTimer(kGoOnTimer, now_);
     return false;
   }
   if (!progress.due.empty()) {
-    const auto scope = spec_.Find(progress.due.front());
+    const auto scope = definition_.Find(progress.due.front());
     if (!scope) return false;
     EndScope(*scope);
     return true;
   }
-  const auto next = Frontier(State(), spec_).First(Frontier::Kind::kOwn);
+  const auto next = Frontier(State(), definition_).First(Frontier::Kind::kOwn);
   if (!next) return false;
   Begin(*next);
   return true;
 }
 
 void Decider::Begin(const Instance& instance) {
-  const StepSpec& step = spec_.step(instance.step);
+  const StepDefinition& step = definition_.step(instance.step);
   if (!step.when.empty()) {
-    const auto holds = IsTrue(step.when, ScopeOf(State(), spec_, instance));
+    const auto holds = IsTrue(step.when, ScopeOf(State(), definition_, instance));
     if (!holds) return FailedByItself(instance, StepFacts(instance, 0), "'when': " + holds.message());
     Json facts = StepFacts(instance, 0);
     facts["when"] = step.when;
     if (!*holds) return Emit(event::kStepSkipped, std::move(facts));
-    if (spec_.Calls(instance.step)) return Emit(event::kStepConditionMet, std::move(facts));
+    if (definition_.Calls(instance.step)) return Emit(event::kStepConditionMet, std::move(facts));
   }
   if (step.wait) return BeginWait(instance);
   if (step.signal) return BeginSignal(instance);
@@ -74,10 +74,10 @@ void Decider::Begin(const Instance& instance) {
 }
 
 void Decider::Open(const Instance& instance) {
-  const StepSpec& step = spec_.step(instance.step);
+  const StepDefinition& step = definition_.step(instance.step);
   Json facts = StepFacts(instance, 0);
   if (!step.cases.empty()) {
-    const auto branch = CaseOf(step, ScopeOf(State(), spec_, instance));
+    const auto branch = CaseOf(step, ScopeOf(State(), definition_, instance));
     if (!branch) return FailedByItself(instance, std::move(facts), branch.message());
     facts["case"] = CaseNameOf(step, *branch);
     if (*branch >= 0) facts["branch"] = *branch;
@@ -87,7 +87,7 @@ void Decider::Open(const Instance& instance) {
 
 void Decider::OpenItems(const Instance& instance) {
   Json facts = StepFacts(instance, 0);
-  auto list = ItemsOf(spec_.step(instance.step).foreach->list, ScopeOf(State(), spec_, instance));
+  auto list = ItemsOf(definition_.step(instance.step).foreach->list, ScopeOf(State(), definition_, instance));
   if (list && list->size() > kForeachItems)
     list = Error{Code::kInvalid,
                  fmt::format("the list has {} items; at most {} are taken: let several runs share them", list->size(), kForeachItems)};
@@ -118,13 +118,13 @@ void Decider::EndScope(const Instance& instance) {
 }
 
 Json Decider::OutputsOfScope(const Instance& instance, const ScopeRecord& scope) {
-  const StepSpec& step = spec_.step(instance.step);
+  const StepDefinition& step = definition_.step(instance.step);
   if (step.foreach) return OutputsOfItems(instance, scope);
   if (!step.cases.empty()) return {{"branch", CaseNameOf(step, scope.branch)}};
   std::vector<std::pair<int, std::string>> completed;
-  for (const int child : spec_.children(instance.step)) {
-    const StepRecord record = Step(spec_.Beside(instance, child));
-    if (record.status == StepStatus::kCompleted) completed.emplace_back(record.order, spec_.step(child).name);
+  for (const int child : definition_.children(instance.step)) {
+    const StepRecord record = Step(definition_.Beside(instance, child));
+    if (record.status == StepStatus::kCompleted) completed.emplace_back(record.order, definition_.step(child).name);
   }
   if (!Mutant("branch_order_lost")) std::sort(completed.begin(), completed.end());
   Json order = Json::array();
@@ -134,8 +134,9 @@ Json Decider::OutputsOfScope(const Instance& instance, const ScopeRecord& scope)
 
 // In the order of the list, whoever ended first: what the last step of the body gave out for each, null of one that failed.
 Json Decider::OutputsOfItems(const Instance& instance, const ScopeRecord& scope) {
-  const auto& children = spec_.children(instance.step);
-  const int last = *std::max_element(children.begin(), children.end(), [&](int a, int b) { return spec_.position(a) < spec_.position(b); });
+  const auto& children = definition_.children(instance.step);
+  const int last =
+      *std::max_element(children.begin(), children.end(), [&](int a, int b) { return definition_.position(a) < definition_.position(b); });
   Json results = Json::array(), failed = Json::array();
   std::size_t next = 0;
   std::vector<int> failures = scope.failures;
@@ -150,17 +151,18 @@ Json Decider::OutputsOfItems(const Instance& instance, const ScopeRecord& scope)
       results.push_back(nullptr);
       continue;
     }
-    const Json* outputs = Lookup(State(), spec_.OutputsKey(spec_.InstanceOf(last, CompiledSpec::ItemId(instance, number), items)));
+    const Json* outputs =
+        Lookup(State(), definition_.OutputsKey(definition_.InstanceOf(last, CompiledDefinition::ItemId(instance, number), items)));
     results.push_back(outputs ? *outputs : Json());
   }
   return {{"results", std::move(results)}, {"count", scope.items}, {"failed", std::move(failed)}};
 }
 
 std::string Decider::WhyScopeFailed(const Instance& instance, const ScopeRecord& scope) {
-  const auto failed = spec_.Find(scope.failed);
+  const auto failed = definition_.Find(scope.failed);
   const std::string first =
       fmt::format("step '{}' failed: {}", failed ? NameOf(*failed) : scope.failed, ReadStep(State(), scope.failed).error);
-  const StepSpec& step = spec_.step(instance.step);
+  const StepDefinition& step = definition_.step(instance.step);
   if (!step.foreach || scope.failures.empty()) return first;
   return fmt::format("{} of {} items failed (max_failures is {}{}); the last of them: {}", scope.failures.size(), scope.items,
                      step.foreach->max_failures, step.foreach->in_percent ? "%" : "", first);

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "shared/base/mutant.h"
-#include "shared/spec/duration.h"
+#include "shared/definition/duration.h"
 #include "shared/workflow/decider.h"
 #include "shared/workflow/events.h"
 
@@ -35,27 +35,27 @@ std::size_t KeptIn(const Document& state) {
 
 void Decider::Signal(const InboxInput& input) {
   const std::string name = TextOf(&input.payload, "name");
-  if (spec_.has_signals() && KeptIn(State()) >= kMostSignals)
+  if (definition_.has_signals() && KeptIn(State()) >= kMostSignals)
     return Refuse(input,
                   fmt::format("{} signals of the run wait to be taken already, and no step takes them; it keeps no more", kMostSignals));
   const Json* payload = MemberOf(&input.payload, "payload");
-  if (spec_.has_signals() && payload && OutgrowsRun(State(), *payload))
+  if (definition_.has_signals() && payload && OutgrowsRun(State(), *payload))
     return Refuse(input, "its payload would make the run's state larger than one may be: send where it lies instead");
   Json facts = InboxFacts(input);
   facts["name"] = name;
   if (payload) facts["payload"] = *payload;
   Emit(event::kSignalReceived, std::move(facts));
-  if (!spec_.has_signals() || Run().phase != Phase::kForward) return;
+  if (!definition_.has_signals() || Run().phase != Phase::kForward) return;
   const Json* kept = ListAt(State(), "kept", name);
   const Json* waiting = ListAt(State(), "waiting", name);
   if (!kept || !waiting) return;
   for (const Json& step_id : *waiting) {
-    const auto instance = spec_.Find(step_id.is_string() ? step_id.get<std::string>() : "");
+    const auto instance = definition_.Find(step_id.is_string() ? step_id.get<std::string>() : "");
     if (!instance || Step(*instance).status != StepStatus::kWaiting) continue;  // left out meanwhile
     Json taken = StepFacts(*instance, 1);
     if (Run().status == RunStatus::kRunning) StartClock(taken, 1);
     TakeSignal(*instance, name, NumberAt(*kept), std::move(taken));
-    return Settle();
+    return ConcludeRun();
   }
 }
 
@@ -71,11 +71,12 @@ void Decider::TakeSignal(const Instance& instance, const std::string& name, std:
 }
 
 void Decider::BeginSignal(const Instance& instance) {
-  const SignalSpec& signal = *spec_.step(instance.step).signal;
+  const SignalDefinition& signal = *definition_.step(instance.step).signal;
   std::vector<std::string> missing;
   Json asked = {{"name", signal.name}};
   if (signal.timeout) asked["timeout"] = *signal.timeout;
-  const CapabilityCall resolved = ResolveCall("", asked, ScopeOf(State(), spec_, instance), UnansweredIn(spec_.spec(), nullptr), &missing);
+  const CapabilityCall resolved =
+      ResolveCall("", asked, ScopeOf(State(), definition_, instance), UnansweredIn(definition_.definition(), nullptr), &missing);
   Json facts = StepFacts(instance, 0);
   if (!missing.empty()) facts["missing"] = missing;
   if (!resolved.error.empty()) return FailedByItself(instance, std::move(facts), resolved.error);
@@ -106,30 +107,30 @@ void Decider::BeginSignal(const Instance& instance) {
 }
 
 void Decider::SignalTimer(const InboxInput& input, const std::string& step_id, std::optional<WallTime> fire_at) {
-  const auto instance = spec_.Find(step_id);
+  const auto instance = definition_.Find(step_id);
   const RunRecord run = Run();
   if (!instance || instance->undo || run.phase != Phase::kForward) return;
   const StepRecord record = Step(*instance);
   if (record.status != StepStatus::kWaiting || !record.due_at) return;
   if ((fire_at && *fire_at != *record.due_at) || now_ < *record.due_at) return;
-  const SignalSpec& signal = *spec_.step(instance->step).signal;
+  const SignalDefinition& signal = *definition_.step(instance->step).signal;
   Json facts = StepFacts(*instance, 1);
   facts.update(InboxFacts(input));
   facts["signal"] = TextOf(record.json, "signal");
   if (run.status == RunStatus::kRunning) StartClock(facts, 1);
   if (!signal.default_payload) {
     FailedByItself(*instance, std::move(facts), fmt::format("no signal '{}' came in time", TextOf(record.json, "signal")));
-    return Settle();
+    return ConcludeRun();
   }
-  const CapabilityCall resolved = ResolveCall("", Json{{"payload", *signal.default_payload}}, ScopeOf(State(), spec_, *instance),
-                                              UnansweredIn(spec_.spec(), nullptr), nullptr);
+  const CapabilityCall resolved = ResolveCall("", Json{{"payload", *signal.default_payload}}, ScopeOf(State(), definition_, *instance),
+                                              UnansweredIn(definition_.definition(), nullptr), nullptr);
   if (!resolved.error.empty()) {
     FailedByItself(*instance, std::move(facts), resolved.error);
   } else {
     CompletedByItself(*instance, std::move(facts), {{"received", false}, {"payload", resolved.inputs["payload"]}},
                       record.started_at.value_or(now_));
   }
-  Settle();
+  ConcludeRun();
 }
 
 }  // namespace acl::workflow

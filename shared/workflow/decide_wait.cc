@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "shared/spec/duration.h"
+#include "shared/definition/duration.h"
 #include "shared/workflow/decider.h"
 #include "shared/workflow/events.h"
 #include "shared/workflow/frontier.h"
@@ -14,7 +14,7 @@ namespace {
 
 std::string WaitTimerOf(const std::string& step_id) { return std::string(kWaitTimerPrefix) + step_id; }
 
-Result<WallTime> DueAt(const WaitSpec& wait, const Json& time, WallTime now) {
+Result<WallTime> DueAt(const WaitDefinition& wait, const Json& time, WallTime now) {
   if (!wait.until) {
     if (auto length = ParseDuration(time)) return now + *length;
     return Error{Code::kInvalid,
@@ -31,21 +31,21 @@ Result<WallTime> DueAt(const WaitSpec& wait, const Json& time, WallTime now) {
 
 void Decider::BeginWaits(const std::vector<int>& steps) {
   for (int index : steps) {
-    if (!spec_.step(index).wait) continue;
+    if (!definition_.step(index).wait) continue;
     RunRecord run = Run();
     if (run.status != RunStatus::kRunning || !Done().failed.empty()) return;
-    if (spec_.RegionOf(index).foreach >= 0) continue;
-    const Instance instance = spec_.InstanceOf(index, "", {});
-    if (Step(instance).status != StepStatus::kPending || !Frontier(State(), spec_).Has(Frontier::Kind::kReady, instance)) continue;
+    if (definition_.RegionOf(index).foreach >= 0) continue;
+    const Instance instance = definition_.InstanceOf(index, "", {});
+    if (Step(instance).status != StepStatus::kPending || !Frontier(State(), definition_).Has(Frontier::Kind::kReady, instance)) continue;
     BeginWait(instance);
   }
 }
 
 void Decider::BeginWait(const Instance& instance) {
-  const WaitSpec& wait = *spec_.step(instance.step).wait;
+  const WaitDefinition& wait = *definition_.step(instance.step).wait;
   std::vector<std::string> missing;
-  CapabilityCall resolved =
-      ResolveCall("", Json{{"wait", wait.time}}, ScopeOf(State(), spec_, instance), UnansweredIn(spec_.spec(), nullptr), &missing);
+  CapabilityCall resolved = ResolveCall("", Json{{"wait", wait.time}}, ScopeOf(State(), definition_, instance),
+                                        UnansweredIn(definition_.definition(), nullptr), &missing);
   Result<WallTime> due = Error{Code::kInvalid, resolved.error};
   if (resolved.error.empty()) due = DueAt(wait, resolved.inputs["wait"], now_);
   Json facts = StepFacts(instance, 0);
@@ -58,7 +58,7 @@ void Decider::BeginWait(const Instance& instance) {
 }
 
 void Decider::WaitTimer(const InboxInput& input, const std::string& step_id, std::optional<WallTime> fire_at) {
-  const auto instance = spec_.Find(step_id);
+  const auto instance = definition_.Find(step_id);
   const RunRecord run = Run();
   if (!instance || run.phase != Phase::kForward) return;
   const StepRecord record = Step(*instance);
@@ -73,7 +73,7 @@ void Decider::WaitTimer(const InboxInput& input, const std::string& step_id, std
   if (run.status == RunStatus::kRunning) StartClock(facts, 1);
   Json outputs = {{kWaitOutput, FormatWallTime(*record.due_at)}};
   CompletedByItself(*instance, std::move(facts), std::move(outputs), since);
-  Settle();
+  ConcludeRun();
 }
 
 }  // namespace acl::workflow

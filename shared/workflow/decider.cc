@@ -9,7 +9,7 @@ namespace acl::workflow {
 const Document& Decider::State() {
   for (; folded_ < decision_.events.size(); ++folded_) {
     run_.reset();
-    Delta delta = EvolveRun(specs_, state_, decision_.events[folded_]);
+    Delta delta = EvolveRun(definitions_, state_, decision_.events[folded_]);
     Status applied = state_.Apply(delta);
     // The kernel will meet the same patch, refuse it and quarantine the run; what is decided after it is dropped with it.
     if (!applied) broken_ = true;
@@ -25,10 +25,10 @@ Json Decider::StepFacts(const Instance& instance, int attempt) {
   Json facts = ObjectFor(4);  // mostly; what else its event says makes it grow
   AddMember(facts, "step_id", instance.step_id);
   // The full name where the id does not say it.
-  if (!instance.undo && instance.item.empty() && spec_.step(instance.step).name != instance.step_id)
-    AddMember(facts, "step_name", spec_.step(instance.step).name);
+  if (!instance.undo && instance.item.empty() && definition_.step(instance.step).name != instance.step_id)
+    AddMember(facts, "step_name", definition_.step(instance.step).name);
   if (attempt > 0) AddMember(facts, "attempt", attempt);
-  if (!task_.is_null()) facts.update(std::exchange(task_, Json()));
+  if (!dispatch_.is_null()) facts.update(std::exchange(dispatch_, Json()));
   return facts;
 }
 

@@ -9,23 +9,23 @@
 #include <vector>
 
 #include "shared/approval/approval.h"
-#include "shared/capability/task_format.h"
+#include "shared/capability/dispatch_format.h"
 #include "shared/kernel/kind.h"
 #include "shared/workflow/call.h"
-#include "shared/workflow/compiled_spec.h"
+#include "shared/workflow/compiled_definition.h"
 #include "shared/workflow/state.h"
 
 namespace acl::workflow {
 
 class Decider {
  public:
-  Decider(const SpecCache& specs, const CompiledSpec& spec, const Document& state, RunRecord run, WallTime now)
-      : specs_(specs), spec_(spec), first_(state), state_(state), run_(std::move(run)), now_(now) {}
+  Decider(const DefinitionCache& definitions, const CompiledDefinition& definition, const Document& state, RunRecord run, WallTime now)
+      : definitions_(definitions), definition_(definition), first_(state), state_(state), run_(std::move(run)), now_(now) {}
 
   void On(const ResumedInput& input);       // decide_attempts.cc
   void On(const StartingInput& input);      // decide_attempts.cc
   void On(const StepFinishedInput& input);  // decide_attempts.cc
-  void On(const InboxInput& input);         // decide_inbox.cc, decide_tasks.cc
+  void On(const InboxInput& input);         // decide_inbox.cc, decide_dispatches.cc
 
   Decision Take() && {
     ShowApprovals();
@@ -133,12 +133,12 @@ class Decider {
   void BeginWait(const Instance& instance);
   void WaitTimer(const InboxInput& input, const std::string& step_id, std::optional<WallTime> fire_at);
 
-  // -- tasks (decide_tasks.cc)
+  // -- dispatches (decide_dispatches.cc)
   void Dispatch(const Instance& instance, const StartingInput& input, Json facts, Json carried);
-  void TaskEnded(const InboxInput& input);
-  void TaskLost(const Instance& instance, const StepRecord& record, const TaskResult& ended);
-  void TaskTimer(const std::string& step_id);
-  void WantBack(const std::string& step_id);  // its task: ended at once if nobody took it, else its worker is asked to stop
+  void DispatchEnded(const InboxInput& input);
+  void DispatchLost(const Instance& instance, const StepRecord& record, const DispatchResult& ended);
+  void DispatchTimer(const std::string& step_id);
+  void WantBack(const std::string& step_id);  // its dispatch: ended at once if nobody took it, else its worker is asked to stop
 
   // -- what completed (decide_completion.cc)
   void Completed(const Instance& instance, const StepRecord& record, int attempt, StepResult result);
@@ -151,7 +151,7 @@ class Decider {
 
   // -- the run (decide_run.cc)
   // After any event that may end a phase: completes, fails, undoes files, closes.
-  void Settle();
+  void ConcludeRun();
   void Fail(const std::string& reason, const std::string& error, const std::string& failed_step, bool rollback,
             Json extra = Json::object());
   void CompleteRun(const Json* outputs);  // of the last step in plan order
@@ -175,16 +175,16 @@ class Decider {
   void Refuse(const InboxInput& input, const std::string& reason);
   Json InboxFacts(const InboxInput& input);
 
-  const SpecCache& specs_;
-  const CompiledSpec& spec_;
+  const DefinitionCache& definitions_;
+  const CompiledDefinition& definition_;
   const Document& first_;  // as it was given
   Document state_;
   std::size_t folded_ = 0;
   bool broken_ = false;           // an event could not be folded: the kernel will refuse it, and what is decided goes with it
   std::optional<RunRecord> run_;  // of state_, once it was asked for
   const WallTime now_;
-  Json note_;  // of the start being decided on (call.h)
-  Json task_;  // of the task result being decided on: facts for the first event that comes of it
+  Json note_;      // of the start being decided on (call.h)
+  Json dispatch_;  // of the dispatch result being decided on: facts for the first event that comes of it
   Decision decision_;
 };
 
@@ -194,7 +194,7 @@ SubjectId MadeIdOf(std::string_view run_id, std::string_view what, WallTime now)
 
 inline constexpr std::size_t kMaxOutputsInEvent = 64 * 1024;  // of the run, as it completes
 inline constexpr std::string_view kDeadlineTimer = "deadline";
-inline constexpr std::string_view kTaskTimerPrefix = "task:";
+inline constexpr std::string_view kDispatchTimerPrefix = "dispatch:";
 inline constexpr std::string_view kWaitTimerPrefix = "wait:";
 inline constexpr std::string_view kSignalTimerPrefix = "signal:";
 inline constexpr std::string_view kGoOnTimer = "go-on";

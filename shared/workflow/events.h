@@ -17,7 +17,7 @@ inline constexpr std::string_view kWorkflowEnded = "workflow.ended";            
 inline constexpr std::string_view kWorkflowUnreadable = "workflow.unreadable";   // never lands: makes the kernel quarantine the run
 
 inline constexpr std::string_view kStepStarted = "step.started";
-inline constexpr std::string_view kStepDispatched = "step.dispatched";  // a task on another queue or band
+inline constexpr std::string_view kStepDispatched = "step.dispatched";  // a dispatch on another queue or priority
 inline constexpr std::string_view kStepWaiting = "step.waiting";        // a WAIT step until its time
 inline constexpr std::string_view kStepCompleted = "step.completed";
 inline constexpr std::string_view kStepAttemptFailed = "step.attempt_failed";  // known outcome, will be tried again

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "shared/kernel/kind.h"
-#include "shared/workflow/compiled_spec.h"
+#include "shared/workflow/compiled_definition.h"
 #include "shared/workflow/frontier.h"
 #include "shared/workflow/state.h"
 
@@ -15,8 +15,8 @@ namespace acl::workflow {
 
 class Evolution {
  public:
-  Evolution(const CompiledSpec& spec, const Document& state, RunRecord run, const EventDraft& draft)
-      : spec_(spec), state_(state), draft_(draft), facts_(&draft.facts), frontier_(state, spec), run_(std::move(run)) {}
+  Evolution(const CompiledDefinition& definition, const Document& state, RunRecord run, const EventDraft& draft)
+      : definition_(definition), state_(state), draft_(draft), facts_(&draft.facts), frontier_(state, definition), run_(std::move(run)) {}
 
   Delta Run();
 
@@ -101,7 +101,7 @@ class Evolution {
 
   Delta Patch();
 
-  const CompiledSpec& spec_;
+  const CompiledDefinition& definition_;
   const Document& state_;
   const EventDraft& draft_;
   const Json* facts_;

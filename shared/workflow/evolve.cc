@@ -14,7 +14,7 @@ Delta Evolution::Run() {
   if (type.starts_with("workflow.")) {
     WorkflowEvent(type);
   } else if (type == event::kSignalReceived) {
-    if (!spec_.has_signals()) return {};
+    if (!definition_.has_signals()) return {};
     KeepSignal();
   } else if (type == event::kInputRefused || type == event::kQuarantineReleased) {
     return {};
@@ -144,9 +144,9 @@ Delta Evolution::Patch() {
 namespace {
 
 // The first event: the whole state from what it carries.
-Delta Created(const CompiledSpec& spec, const Document& state, const EventDraft& draft) {
+Delta Created(const CompiledDefinition& definition, const Document& state, const EventDraft& draft) {
   Delta delta;
-  for (auto key : {kRunKey, kSpecKey, kInputsKey}) delta.Add(key, draft.carried[std::string(key)]);
+  for (auto key : {kRunKey, kDefinitionKey, kInputsKey}) delta.Add(key, draft.carried[std::string(key)]);
   delta.Add(kProgressKey, Json{{"done", 0}});
   const Json& variables = draft.carried["variables"];
   for (auto it = variables.begin(); it != variables.end(); ++it) delta.Add(VarKey(it.key()), it.value());
@@ -161,10 +161,10 @@ Delta Created(const CompiledSpec& spec, const Document& state, const EventDraft&
   }
   if (const Json* kept = MemberOf(&draft.carried, "kept"))  // of a run that goes on in another's place: signals that nobody took
     for (auto it = kept->begin(); it != kept->end(); ++it) delta.Add(it.key(), it.value());
-  Frontier frontier(state, spec);
-  for (int index = 0; index < spec.steps(); ++index) {
-    if (spec.parent(index) >= 0 || spec.dependencies(index) > 0) continue;
-    frontier.Insert(spec.IsOwn(index) ? Frontier::Kind::kOwn : Frontier::Kind::kReady, spec.InstanceOf(index, "", {}));
+  Frontier frontier(state, definition);
+  for (int index = 0; index < definition.steps(); ++index) {
+    if (definition.parent(index) >= 0 || definition.dependencies(index) > 0) continue;
+    frontier.Insert(definition.IsOwn(index) ? Frontier::Kind::kOwn : Frontier::Kind::kReady, definition.InstanceOf(index, "", {}));
   }
   frontier.AppendTo(delta);
   return delta;
@@ -172,16 +172,16 @@ Delta Created(const CompiledSpec& spec, const Document& state, const EventDraft&
 
 }  // namespace
 
-Delta EvolveRun(const SpecCache& specs, const Document& state, const EventDraft& draft) {
+Delta EvolveRun(const DefinitionCache& definitions, const Document& state, const EventDraft& draft) {
   if (draft.type == event::kWorkflowCreated) {
     if (state.size() != 0) return Delta::Impossible("workflow.created on a state that is not empty");
-    auto compiled = specs.Of(draft.carried[std::string(kRunKey)], draft.carried[std::string(kSpecKey)]);
+    auto compiled = definitions.Of(draft.carried[std::string(kRunKey)], draft.carried[std::string(kDefinitionKey)]);
     if (!compiled) return Delta::Impossible(compiled.message());
     return Created(**compiled, state, draft);
   }
   auto run = ReadRun(state);
   if (!run) return Delta::Impossible(draft.type + " before workflow.created");
-  auto compiled = specs.Of(state, run->spec_hash);
+  auto compiled = definitions.Of(state, run->definition_hash);
   if (!compiled) return Delta::Impossible(compiled.message());
   return Evolution(**compiled, state, std::move(*run), draft).Run();
 }

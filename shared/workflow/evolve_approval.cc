@@ -18,7 +18,7 @@ void Evolution::ApprovalRequested() {
   GoStep(StepStatus::kWaiting);
   LeaveReady();
   const Json* request = MemberOf(&draft_.carried, "request");
-  if (instance_->undo || !request || !spec_.step(instance_->step).approval) {
+  if (instance_->undo || !request || !definition_.step(instance_->step).approval) {
     impossible_ = fmt::format("step.approval_requested of '{}', which asks nobody", instance_->step_id);
     return;
   }

@@ -19,7 +19,7 @@ bool Contains(const std::vector<std::string>& list, const std::string& one) {
 }
 
 // Failures that a FOREACH of so many items stands.
-int Allowed(const ForeachSpec& each, int items) {
+int Allowed(const ForeachDefinition& each, int items) {
   return each.in_percent ? int(std::int64_t(items) * each.max_failures / 100) : each.max_failures;
 }
 
@@ -74,23 +74,23 @@ void Evolution::Opened() {
   step_json_["started_at"] = At();
   for (auto key : {"waits", "met"}) step_json_.erase(key);
   const int step = instance_->step;
-  if (!IsScope(spec_.step(step))) {
+  if (!IsScope(definition_.step(step))) {
     impossible_ = fmt::format("step.opened of '{}', which holds no steps", instance_->step_id);
     return;
   }
-  if (spec_.step(step).foreach) return OpenItems();
-  const bool chooses = !spec_.step(step).cases.empty();
+  if (definition_.step(step).foreach) return OpenItems();
+  const bool chooses = !definition_.step(step).cases.empty();
   const int branch = chooses ? int(NumberOf(facts_, "branch", -1)) : 0;
   if (chooses && branch >= 0) step_json_["branch"] = branch;
   int left = 0;
-  for (int child : spec_.children(step))  // one that can never begin was left out before
-    left += spec_.step(child).branch == branch && RecordOf(spec_.Beside(*instance_, child)).status == StepStatus::kPending;
+  for (int child : definition_.children(step))  // one that can never begin was left out before
+    left += definition_.step(child).branch == branch && RecordOf(definition_.Beside(*instance_, child)).status == StepStatus::kPending;
   step_json_["left"] = left;
-  for (int child : spec_.children(step)) {
-    if (spec_.step(child).branch != branch) Skip(spec_.Beside(*instance_, child));
+  for (int child : definition_.children(step)) {
+    if (definition_.step(child).branch != branch) Skip(definition_.Beside(*instance_, child));
   }
-  for (int child : spec_.children(step)) {
-    if (spec_.step(child).branch == branch) OneLess(*instance_, child);
+  for (int child : definition_.children(step)) {
+    if (definition_.step(child).branch == branch) OneLess(*instance_, child);
   }
   if (left == 0) Due(*instance_);
 }
@@ -102,7 +102,7 @@ void Evolution::OpenItems() {
     return;
   }
   const int items = int(list->size());
-  const int most = spec_.step(instance_->step).max_concurrent;
+  const int most = definition_.step(instance_->step).max_concurrent;
   const int next = std::min(items, most > 0 ? most : kForeachAtOnce);
   step_json_["items"] = items;
   step_json_["next"] = next;
@@ -113,28 +113,28 @@ void Evolution::OpenItems() {
 }
 
 void Evolution::OpenItem(const Instance& each, int number) {
-  const std::string item = CompiledSpec::ItemId(each, number);
+  const std::string item = CompiledDefinition::ItemId(each, number);
   std::vector<int> items = each.items;
   items.push_back(number);
-  for (int child : spec_.children(each.step)) {
-    if (spec_.dependencies(child) == 0) MakeDue(spec_.InstanceOf(child, item, items));
+  for (int child : definition_.children(each.step)) {
+    if (definition_.dependencies(child) == 0) MakeDue(definition_.InstanceOf(child, item, items));
   }
 }
 
 void Evolution::MakeDue(const Instance& instance) {
-  const int parent = spec_.parent(instance.step);
-  const int most = parent >= 0 && spec_.step(parent).type == StepType::kParallel ? spec_.step(parent).max_concurrent : 0;
+  const int parent = definition_.parent(instance.step);
+  const int most = parent >= 0 && definition_.step(parent).type == StepType::kParallel ? definition_.step(parent).max_concurrent : 0;
   if (most == 0) return LetIn(instance);
-  const Instance scope = spec_.Beside(instance, parent);
+  const Instance scope = definition_.Beside(instance, parent);
   Json& record = Touch(scope);
   const int active = ReadScope(&record).active;
-  if (active >= most) return frontier_.Held(scope).Insert(spec_.position(instance.step));
+  if (active >= most) return frontier_.Held(scope).Insert(definition_.position(instance.step));
   record["active"] = active + 1;
   LetIn(instance);
 }
 
 void Evolution::LetIn(const Instance& instance) {
-  frontier_.Insert(spec_.IsOwn(instance.step) ? Frontier::Kind::kOwn : Frontier::Kind::kReady, instance);
+  frontier_.Insert(definition_.IsOwn(instance.step) ? Frontier::Kind::kOwn : Frontier::Kind::kReady, instance);
 }
 
 // Its `when` is true: from now on it is a step like others.
@@ -154,42 +154,43 @@ void Evolution::Skipped() {
   step_json_["completed_at"] = At();
   step_json_.erase("waits");
   if (instance_->item.empty()) ++progress_.skipped;
-  for (int child : spec_.children(instance_->step)) Skip(spec_.Beside(*instance_, child));
+  for (int child : definition_.children(instance_->step)) Skip(definition_.Beside(*instance_, child));
   Freed(*instance_);
 }
 
 // With a scope that holds it: that does not wait for it.
 void Evolution::Skip(const Instance& instance) {
-  if (spec_.step(instance.step).parent >= 0 && spec_.step(spec_.step(instance.step).parent).foreach) return;  // runs once an item: never
-  if (RecordOf(instance).status != StepStatus::kPending) return;                                              // left out before
+  if (definition_.step(instance.step).parent >= 0 && definition_.step(definition_.step(instance.step).parent).foreach)
+    return;                                                       // runs once an item: never
+  if (RecordOf(instance).status != StepStatus::kPending) return;  // left out before
   Json& record = Touch(instance);
   record = {{"status", Name(StepStatus::kSkipped)}};
   if (instance.item.empty()) ++progress_.skipped;
-  for (int child : spec_.children(instance.step)) Skip(spec_.Beside(instance, child));
-  for (int dependent : spec_.dependents(instance.step)) OneLess(instance, dependent);
+  for (int child : definition_.children(instance.step)) Skip(definition_.Beside(instance, child));
+  for (int dependent : definition_.dependents(instance.step)) OneLess(instance, dependent);
 }
 
 // ---- what ends
 
 void Evolution::Freed(const Instance& instance) {
-  for (int dependent : spec_.dependents(instance.step)) OneLess(instance, dependent);
-  if (spec_.has_own()) ScopeLess(instance);
+  for (int dependent : definition_.dependents(instance.step)) OneLess(instance, dependent);
+  if (definition_.has_own()) ScopeLess(instance);
 }
 
 void Evolution::ScopeLess(const Instance& instance, bool begun) {
-  const int parent = spec_.parent(instance.step);
+  const int parent = definition_.parent(instance.step);
   if (parent < 0) return;
-  if (spec_.step(parent).foreach) return ItemLess(instance);
-  const Instance scope = spec_.Beside(instance, parent);
+  if (definition_.step(parent).foreach) return ItemLess(instance);
+  const Instance scope = definition_.Beside(instance, parent);
   if (RecordOf(scope).status != StepStatus::kRunning) return;
   Json& record = Touch(scope);
   const ScopeRecord before = ReadScope(&record);
   record["left"] = before.left - 1;
-  if (begun && spec_.step(parent).type == StepType::kParallel && spec_.step(parent).max_concurrent > 0) {
+  if (begun && definition_.step(parent).type == StepType::kParallel && definition_.step(parent).max_concurrent > 0) {
     ReadySet& held = frontier_.Held(scope);
     if (const auto next = held.Next(0)) {
       held.Erase(*next);
-      LetIn(spec_.Beside(instance, spec_.RegionOf(instance.step).order[std::size_t(*next)]));
+      LetIn(definition_.Beside(instance, definition_.RegionOf(instance.step).order[std::size_t(*next)]));
     } else {
       record["active"] = before.active - 1;
     }
@@ -198,8 +199,8 @@ void Evolution::ScopeLess(const Instance& instance, bool begun) {
 }
 
 void Evolution::ItemLess(const Instance& instance) {
-  const Instance each = spec_.EachOf(instance);
-  const int children = int(spec_.children(each.step).size());
+  const Instance each = definition_.EachOf(instance);
+  const int children = int(definition_.children(each.step).size());
   const std::string key = ItemKey(instance.item);
   const bool known = touched_at_.contains(key) || Lookup(state_, key);
   if (children == 1 && !known) return ItemEnded(each, instance, "");
@@ -216,7 +217,7 @@ void Evolution::ItemLess(const Instance& instance) {
 
 void Evolution::ItemEnded(const Instance& each, const Instance& last, const std::string& failed) {
   if (RecordOf(each).status != StepStatus::kRunning) return;
-  const StepSpec& step = spec_.step(each.step);
+  const StepDefinition& step = definition_.step(each.step);
   Json& record = Touch(each);
   ScopeRecord scope = ReadScope(&record);
   record["ended"] = ++scope.ended;
@@ -241,9 +242,10 @@ void Evolution::ItemEnded(const Instance& each, const Instance& last, const std:
 
 // Whether its failure is a scope's matter first, and not the run's at once.
 bool Evolution::IsContained(const Instance& instance) const {
-  for (int at = instance.step; at >= 0; at = spec_.parent(at)) {
-    const int parent = spec_.parent(at);
-    if (parent >= 0 && (spec_.step(parent).foreach || (spec_.step(parent).type == StepType::kParallel && spec_.step(parent).fail_wait)))
+  for (int at = instance.step; at >= 0; at = definition_.parent(at)) {
+    const int parent = definition_.parent(at);
+    if (parent >= 0 &&
+        (definition_.step(parent).foreach || (definition_.step(parent).type == StepType::kParallel && definition_.step(parent).fail_wait)))
       return true;
   }
   return false;
@@ -256,18 +258,18 @@ void Evolution::Failed() {
     return;
   }
   for (Instance at = *instance_;;) {
-    const int parent = spec_.parent(at.step);
-    if (spec_.step(parent).foreach) {
-      const int children = int(spec_.children(parent).size());
+    const int parent = definition_.parent(at.step);
+    if (definition_.step(parent).foreach) {
+      const int children = int(definition_.children(parent).size());
       Json& entry = TouchEntry(ItemKey(instance_->item), Json{{"left", children}});
       if (!entry.contains("failed")) entry["failed"] = failed;
-      LeaveOutAll(*instance_, spec_.BodyOf(parent).order, failed);
+      LeaveOutAll(*instance_, definition_.BodyOf(parent).order, failed);
       break;
     }
-    const Instance scope = spec_.Beside(at, parent);
+    const Instance scope = definition_.Beside(at, parent);
     Json& record = Touch(scope);
     if (!record.contains("failed")) record["failed"] = failed;
-    if (spec_.step(parent).type == StepType::kParallel && spec_.step(parent).fail_wait) {
+    if (definition_.step(parent).type == StepType::kParallel && definition_.step(parent).fail_wait) {
       LeaveOutAll(*instance_, Below(at.step), failed);
       break;
     }
@@ -280,8 +282,8 @@ void Evolution::Failed() {
 std::vector<int> Evolution::Below(int step) const {
   std::vector<int> below = {step};
   for (std::size_t n = 0; n < below.size(); ++n) {
-    if (spec_.step(below[n]).foreach) continue;
-    const auto& children = spec_.children(below[n]);
+    if (definition_.step(below[n]).foreach) continue;
+    const auto& children = definition_.children(below[n]);
     below.insert(below.end(), children.begin(), children.end());
   }
   return below;
@@ -290,10 +292,10 @@ std::vector<int> Evolution::Below(int step) const {
 void Evolution::LeaveOutAll(const Instance& beside, const std::vector<int>& steps, const std::string& failed) {
   std::vector<int> left = {steps.rbegin(), steps.rend()};
   while (!left.empty()) {
-    const Instance instance = spec_.Beside(beside, left.back());
+    const Instance instance = definition_.Beside(beside, left.back());
     left.pop_back();
     if (!IsOwnRecord(instance) && !LeaveOut(instance, failed)) continue;
-    const auto& dependents = spec_.dependents(instance.step);  // they can never begin
+    const auto& dependents = definition_.dependents(instance.step);  // they can never begin
     left.insert(left.end(), dependents.begin(), dependents.end());
   }
 }
@@ -301,11 +303,11 @@ void Evolution::LeaveOutAll(const Instance& beside, const std::vector<int>& step
 // True if it has not begun, and will not.
 bool Evolution::LeaveOut(const Instance& instance, const std::string& failed) {
   const StepRecord record = RecordOf(instance);
-  if (record.status == StepStatus::kRunning && IsScope(spec_.step(instance.step))) {
+  if (record.status == StepStatus::kRunning && IsScope(definition_.step(instance.step))) {
     Json& scope = Touch(instance);
     if (!scope.contains("failed")) scope["failed"] = failed;
     const ScopeRecord known = ReadScope(&scope);
-    if (spec_.step(instance.step).foreach && known.next == known.ended) Due(instance);
+    if (definition_.step(instance.step).foreach && known.next == known.ended) Due(instance);
     return false;
   }
   if (record.status == StepStatus::kRetryWait) {
@@ -325,9 +327,9 @@ bool Evolution::LeaveOut(const Instance& instance, const std::string& failed) {
   for (auto key : {"attempt", "call", "waits", "losses", "died", "met", "retry_at", "due_at", "signal"}) json.erase(key);
   frontier_.Erase(Frontier::Kind::kReady, instance);
   frontier_.Erase(Frontier::Kind::kOwn, instance);
-  const int parent = spec_.parent(instance.step);
-  if (parent >= 0 && spec_.step(parent).type == StepType::kParallel && spec_.step(parent).max_concurrent > 0)
-    frontier_.Held(spec_.Beside(instance, parent)).Erase(spec_.position(instance.step));
+  const int parent = definition_.parent(instance.step);
+  if (parent >= 0 && definition_.step(parent).type == StepType::kParallel && definition_.step(parent).max_concurrent > 0)
+    frontier_.Held(definition_.Beside(instance, parent)).Erase(definition_.position(instance.step));
   if (instance.item.empty()) ++progress_.skipped;
   ScopeLess(instance, begun);
   return true;

@@ -14,7 +14,7 @@ namespace acl::workflow {
 
 void Evolution::StepEvent(const std::string& type) {
   const std::string step_id = Fact("step_id");
-  instance_ = spec_.Find(step_id);
+  instance_ = definition_.Find(step_id);
   if (!instance_) {
     impossible_ = fmt::format("{} of '{}', which the workflow does not have", type, step_id);
     return;
@@ -95,14 +95,14 @@ void Evolution::GoStep(StepStatus to) {
 
 void Evolution::LeaveOpen() {
   std::erase(progress_.open, instance_->step_id);
-  std::erase(progress_.tasks, instance_->step_id);
-  step_json_.erase("task");
+  std::erase(progress_.dispatches, instance_->step_id);
+  step_json_.erase("dispatch");
 }
 
 void Evolution::LeaveReady() {
   if (instance_->undo) return;
   frontier_.Erase(Frontier::Kind::kReady, *instance_);
-  if (spec_.IsOwn(instance_->step)) frontier_.Erase(Frontier::Kind::kOwn, *instance_);
+  if (definition_.IsOwn(instance_->step)) frontier_.Erase(Frontier::Kind::kOwn, *instance_);
 }
 
 void Evolution::EnterReady() {
@@ -121,8 +121,8 @@ void Evolution::Started() {
 
 void Evolution::Dispatched() {
   Begun();
-  progress_.tasks.push_back(instance_->step_id);
-  step_json_["task"] = Json{{"queue", Fact("queue")}, {"band", NumberOf(facts_, "band")}, {"since", At()}};
+  progress_.dispatches.push_back(instance_->step_id);
+  step_json_["dispatch"] = Json{{"queue", Fact("queue")}, {"priority", NumberOf(facts_, "priority")}, {"since", At()}};
 }
 
 void Evolution::Begun() {
@@ -155,7 +155,7 @@ void Evolution::Waits() {
   LeaveReady();
   const auto due = TimeOf(facts_, "due_at");
   const std::string signal = Fact("signal");
-  if (instance_->undo || (!due && signal.empty()) || spec_.Calls(instance_->step))
+  if (instance_->undo || (!due && signal.empty()) || definition_.Calls(instance_->step))
     impossible_ = fmt::format("step.waiting of '{}' without a time or a signal", instance_->step_id);
   step_json_["started_at"] = At();
   if (due) step_json_["due_at"] = Fact("due_at");
@@ -225,7 +225,7 @@ void Evolution::Ended(StepStatus status) {
   step_json_["completed_at"] = At();
   for (auto key : {"attempt", "call", "waits", "losses", "died", "met"}) step_json_.erase(key);
   if (record_.status == StepStatus::kRunning && step_json_.contains("child")) --progress_.children;
-  if (!spec_.has_own() || instance_->undo || spec_.Calls(instance_->step)) return;
+  if (!definition_.has_own() || instance_->undo || definition_.Calls(instance_->step)) return;
   for (auto key : {"left", "active", "next", "ended"}) step_json_.erase(key);
   std::erase(progress_.due, instance_->step_id);
   KeepDeadline();
@@ -241,7 +241,7 @@ void Evolution::Completed() {
   if (!instance_->item.empty()) ++progress_.items;
   if (draft_.carried.contains("undo")) KeepUndo();
   KeepOutputs();
-  if (spec_.step(instance_->step).foreach && Lookup(state_, ItemsKey(instance_->step_id))) more_.Remove(ItemsKey(instance_->step_id));
+  if (definition_.step(instance_->step).foreach && Lookup(state_, ItemsKey(instance_->step_id))) more_.Remove(ItemsKey(instance_->step_id));
   if (draft_.carried.contains("files")) AddFiles(draft_.carried["files"]);
   Freed(*instance_);
 }
@@ -264,16 +264,16 @@ void Evolution::KeepUndo() {
 
 // Under the step's name, and each output under its own where that is asked for. What an item's step gives out stands apart.
 void Evolution::KeepOutputs() {
-  const std::string var = spec_.OutputsKey(*instance_);
+  const std::string var = definition_.OutputsKey(*instance_);
   const Json& outputs = draft_.carried["outputs"];
   more_.Add(var, outputs);
   if (!instance_->item.empty()) return;
   Json hidden = Json::array();
   static const Json::object_t none;
   for (const auto& [key, output] : outputs.is_object() ? outputs.get_ref<const Json::object_t&>() : none) {
-    if (spec_.IsStep(key)) {  // the name is the step's: else a step's outputs would be gone from the state
+    if (definition_.IsStep(key)) {  // the name is the step's: else a step's outputs would be gone from the state
       hidden.push_back(key);
-    } else if (std::string variable = VarKey(key); spec_.Mentions(key) || Lookup(state_, variable)) {
+    } else if (std::string variable = VarKey(key); definition_.Mentions(key) || Lookup(state_, variable)) {
       more_.Copy(var, key, variable);
     }
   }
@@ -281,10 +281,10 @@ void Evolution::KeepOutputs() {
 }
 
 void Evolution::OneLess(const Instance& of, int dependent) {
-  const Instance instance = spec_.Beside(of, dependent);
+  const Instance instance = definition_.Beside(of, dependent);
   const StepRecord record = RecordOf(instance);
   if (record.status != StepStatus::kPending) return;  // left out
-  const int waits = (record.waits < 0 ? spec_.dependencies(dependent) : record.waits) - 1;
+  const int waits = (record.waits < 0 ? definition_.dependencies(dependent) : record.waits) - 1;
   if (waits == 0) MakeDue(instance);
   if (waits == 0 && !record.json) return;  // never waited for more than this one: needs no record
   Touch(instance)["waits"] = waits;
@@ -318,7 +318,7 @@ void Evolution::CompensationEnded(bool succeeded) {
   if (instance_->step < 0) {
     ++progress_.global;
   } else {  // next: the step that completed before this one
-    StepRecord forward = ReadStep(state_, spec_.ForwardOf(*instance_).step_id);
+    StepRecord forward = ReadStep(state_, definition_.ForwardOf(*instance_).step_id);
     progress_.undo = TextOf(forward.undo, "prev");
   }
 }

@@ -4,8 +4,8 @@
 
 #include "shared/base/canonical_json.h"
 #include "shared/base/json_object.h"
+#include "shared/definition/loader.h"
 #include "shared/kernel/fold.h"
-#include "shared/spec/loader.h"
 #include "shared/workflow/events.h"
 #include "shared/workflow/state.h"
 
@@ -13,15 +13,16 @@ namespace acl::workflow {
 
 namespace {
 
-Json RunRecordOf(const WorkflowSpec& spec, const CreateRequest& request, const std::string& spec_hash, const std::string& owner) {
+Json RunRecordOf(const WorkflowDefinition& definition, const CreateRequest& request, const std::string& definition_hash,
+                 const std::string& owner) {
   const std::string id = request.subject.ToString();
-  Json run = {{"v", kStateVersion}, {"run_id", id}, {"workflow_id", spec.workflow_id.empty() ? id : spec.workflow_id}};
+  Json run = {{"v", kStateVersion}, {"run_id", id}, {"workflow_id", definition.workflow_id.empty() ? id : definition.workflow_id}};
   run["session_id"] = request.session_id.empty() ? id : request.session_id;
-  run["name"] = spec.name;
-  run["version"] = spec.version;
+  run["name"] = definition.name;
+  run["version"] = definition.version;
   run["owner"] = owner;
-  run["spec_hash"] = spec_hash;
-  const bool asks = AsksForApproval(spec);
+  run["spec_hash"] = definition_hash;
+  const bool asks = AsksForApproval(definition);
   if (!request.submitter.empty() && request.submitter != owner && asks) run["submitter"] = request.submitter;
   if (!request.requesters.empty() && asks) run["requesters"] = request.requesters;
   if (!request.trace.trace_id.empty()) run["trace_id"] = request.trace.trace_id;
@@ -37,9 +38,10 @@ Json RunRecordOf(const WorkflowSpec& spec, const CreateRequest& request, const s
 
 }  // namespace
 
-bool AsksForApproval(const WorkflowSpec& spec) {
-  if (std::any_of(spec.steps.begin(), spec.steps.end(), [](const StepSpec& step) { return step.approval.has_value(); })) return true;
-  for (const Json& child : spec.workflows) {
+bool AsksForApproval(const WorkflowDefinition& definition) {
+  if (std::any_of(definition.steps.begin(), definition.steps.end(), [](const StepDefinition& step) { return step.approval.has_value(); }))
+    return true;
+  for (const Json& child : definition.workflows) {
     const Json* steps = MemberOf(&child, "steps");
     for (const Json& step : steps && steps->is_array() ? *steps : Json::array())
       if (MemberOf(&step, "approval")) return true;
@@ -47,9 +49,11 @@ bool AsksForApproval(const WorkflowSpec& spec) {
   return false;
 }
 
-std::string OwnerOf(const WorkflowSpec& spec, const CreateRequest& request) { return spec.owner.empty() ? request.submitter : spec.owner; }
+std::string OwnerOf(const WorkflowDefinition& definition, const CreateRequest& request) {
+  return definition.owner.empty() ? request.submitter : definition.owner;
+}
 
-Result<FirstEvent> WordFirstEvent(const SubjectKind& kind, const WorkflowSpec& given, const CreateRequest& request, Json inputs,
+Result<FirstEvent> WordFirstEvent(const SubjectKind& kind, const WorkflowDefinition& given, const CreateRequest& request, Json inputs,
                                   Json files) {
   // Variables: initial_state, over it the inputs by name (docs/reference/other-runtimes.md#state-and-templates; inputs are our addition).
   KeyedObject named(given.initial_state.is_object() ? given.initial_state.get_ref<const Json::object_t&>() : Json::object_t());
@@ -57,19 +61,22 @@ Result<FirstEvent> WordFirstEvent(const SubjectKind& kind, const WorkflowSpec& g
   Json variables = std::move(named).Take();
 
   const std::string owner = OwnerOf(given, request);
-  WorkflowSpec spec = given;
-  for (StepSpec& step : spec.steps)
+  WorkflowDefinition definition = given;
+  for (StepDefinition& step : definition.steps)
     if (step.agent_name.empty()) step.agent_name = owner;  // docs/reference/other-runtimes.md#steps; the file may have named no owner
-  Json spec_json = SpecToJson(spec);
-  const std::string spec_hash = ToHex(CanonicalHash(spec_json));
-  EventDraft draft{
-      std::string(event::kWorkflowCreated),
-      {{"name", spec.name}, {"version", spec.version}, {"owner", owner}, {"steps", spec.steps.size()}, {"spec_hash", spec_hash}},
-      Json::object()};
+  Json definition_json = DefinitionToJson(definition);
+  const std::string definition_hash = ToHex(CanonicalHash(definition_json));
+  EventDraft draft{std::string(event::kWorkflowCreated),
+                   {{"name", definition.name},
+                    {"version", definition.version},
+                    {"owner", owner},
+                    {"steps", definition.steps.size()},
+                    {"spec_hash", definition_hash}},
+                   Json::object()};
   if (!request.submitter.empty()) draft.facts["submitter"] = request.submitter;
   if (!request.trace.trace_id.empty()) draft.facts["trace_id"] = request.trace.trace_id;
-  draft.carried = {{kRunKey, RunRecordOf(spec, request, spec_hash, owner)},
-                   {kSpecKey, std::move(spec_json)},
+  draft.carried = {{kRunKey, RunRecordOf(definition, request, definition_hash, owner)},
+                   {kDefinitionKey, std::move(definition_json)},
                    {kInputsKey, std::move(inputs)},
                    {"variables", std::move(variables)},
                    {"files", std::move(files)}};
@@ -80,7 +87,7 @@ Result<FirstEvent> WordFirstEvent(const SubjectKind& kind, const WorkflowSpec& g
 
   FirstEvent first;
   auto folded = FoldDraft(kind, first.state, std::move(draft));
-  if (!folded) return Error{Code::kInvalid, fmt::format("workflow '{}' cannot be run: {}", spec.name, folded.message())};
+  if (!folded) return Error{Code::kInvalid, fmt::format("workflow '{}' cannot be run: {}", definition.name, folded.message())};
   first.event = std::move(*folded);
   first.event.subject = request.subject;
   first.event.seq = 1;

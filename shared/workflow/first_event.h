@@ -1,8 +1,8 @@
 #pragma once
 // The first event of a run, worded from what it is made of. create_run.h decides what that is.
 
+#include "shared/definition/workflow_definition.h"
 #include "shared/kernel/kind.h"
-#include "shared/spec/workflow_spec.h"
 #include "shared/workflow/create_run.h"
 
 namespace acl::workflow {
@@ -14,11 +14,11 @@ struct FirstEvent {
 
 // `inputs` and `files` are checked and complete; of the request only who and whence: subject, submitter, session, trace. kInvalid: the
 // steps' order does not work out.
-Result<FirstEvent> WordFirstEvent(const SubjectKind& kind, const WorkflowSpec& given, const CreateRequest& request, Json inputs,
+Result<FirstEvent> WordFirstEvent(const SubjectKind& kind, const WorkflowDefinition& given, const CreateRequest& request, Json inputs,
                                   Json files);
 // Whether a workflow has a HUMAN_APPROVAL step, or one that its CHILD steps may start has.
-bool AsksForApproval(const WorkflowSpec& spec);
+bool AsksForApproval(const WorkflowDefinition& definition);
 // The file's, else who submitted it.
-std::string OwnerOf(const WorkflowSpec& spec, const CreateRequest& request);
+std::string OwnerOf(const WorkflowDefinition& definition, const CreateRequest& request);
 
 }  // namespace acl::workflow

@@ -20,56 +20,56 @@ ReadySet& Frontier::Set(std::string_view name, const std::string& of, int total)
 }
 
 ReadySet& Frontier::Direct(Kind kind, const Instance& instance) const {
-  return Set(DirectName(kind), instance.item, spec_.RegionOf(instance.step).total());
+  return Set(DirectName(kind), instance.item, definition_.RegionOf(instance.step).total());
 }
 
 ReadySet& Frontier::Items(Kind kind, const Instance& each) const { return Set(ItemsName(kind), each.step_id, kForeachItems); }
 
-bool Frontier::Has(Kind kind, const Instance& instance) const { return Direct(kind, instance).Has(spec_.position(instance.step)); }
+bool Frontier::Has(Kind kind, const Instance& instance) const { return Direct(kind, instance).Has(definition_.position(instance.step)); }
 
 void Frontier::Insert(Kind kind, const Instance& instance) {
-  Direct(kind, instance).Insert(spec_.position(instance.step));
+  Direct(kind, instance).Insert(definition_.position(instance.step));
   if (instance.item.empty()) return;
   for (Instance in = instance; !in.item.empty();) {
-    const Instance each = spec_.EachOf(in);
+    const Instance each = definition_.EachOf(in);
     Items(kind, each).Insert(in.items.back());
-    Set(WithinName(kind), each.item, spec_.RegionOf(each.step).total()).Insert(spec_.position(each.step));
+    Set(WithinName(kind), each.item, definition_.RegionOf(each.step).total()).Insert(definition_.position(each.step));
     in = each;
   }
 }
 
 void Frontier::Erase(Kind kind, const Instance& instance) {
-  Direct(kind, instance).Erase(spec_.position(instance.step));
+  Direct(kind, instance).Erase(definition_.position(instance.step));
   for (Instance in = instance; !in.item.empty();) {
-    const int total = spec_.RegionOf(in.step).total();
+    const int total = definition_.RegionOf(in.step).total();
     if (!Set(DirectName(kind), in.item, total).Empty() || !Set(WithinName(kind), in.item, total).Empty()) return;
-    const Instance each = spec_.EachOf(in);
+    const Instance each = definition_.EachOf(in);
     ReadySet& items = Items(kind, each);
     items.Erase(in.items.back());
     if (!items.Empty()) return;
-    Set(WithinName(kind), each.item, spec_.RegionOf(each.step).total()).Erase(spec_.position(each.step));
+    Set(WithinName(kind), each.item, definition_.RegionOf(each.step).total()).Erase(definition_.position(each.step));
     in = each;
   }
 }
 
 bool Frontier::Walk(Kind kind, const Region& region, const std::string& item, const std::vector<int>& items, const Visit& visit) const {
   const auto within = [&](int step) {
-    const Instance each = spec_.InstanceOf(step, item, items);
+    const Instance each = definition_.InstanceOf(step, item, items);
     const ReadySet& with = Items(kind, each);
     for (auto number = with.Next(0); number; number = with.Next(*number + 1)) {
       std::vector<int> inner = items;
       inner.push_back(*number);
-      if (!Walk(kind, spec_.BodyOf(step), CompiledSpec::ItemId(each, *number), inner, visit)) return false;
+      if (!Walk(kind, definition_.BodyOf(step), CompiledDefinition::ItemId(each, *number), inner, visit)) return false;
     }
     return true;
   };
   const ReadySet& direct = Set(DirectName(kind), item, region.total());
   for (auto position = direct.Next(0); position; position = direct.Next(*position + 1)) {
     const int step = region.order[std::size_t(*position)];
-    const bool held = kind == Kind::kReady && spec_.step(step).foreach;
-    if (held ? !within(step) : !visit(spec_.InstanceOf(step, item, items))) return false;
+    const bool held = kind == Kind::kReady && definition_.step(step).foreach;
+    if (held ? !within(step) : !visit(definition_.InstanceOf(step, item, items))) return false;
   }
-  if (kind == Kind::kReady || !spec_.has_own()) return true;
+  if (kind == Kind::kReady || !definition_.has_own()) return true;
   const ReadySet& scopes = Set(WithinName(kind), item, region.total());
   for (auto position = scopes.Next(0); position; position = scopes.Next(*position + 1)) {
     if (!within(region.order[std::size_t(*position)])) return false;
@@ -77,7 +77,7 @@ bool Frontier::Walk(Kind kind, const Region& region, const std::string& item, co
   return true;
 }
 
-void Frontier::ForEach(Kind kind, const Visit& visit) const { Walk(kind, spec_.region(0), "", {}, visit); }
+void Frontier::ForEach(Kind kind, const Visit& visit) const { Walk(kind, definition_.region(0), "", {}, visit); }
 
 std::optional<Instance> Frontier::First(Kind kind) const {
   std::optional<Instance> first;

@@ -13,7 +13,7 @@
 #include <functional>
 #include <map>
 
-#include "shared/workflow/compiled_spec.h"
+#include "shared/workflow/compiled_definition.h"
 #include "shared/workflow/ready_set.h"
 
 namespace acl::workflow {
@@ -22,7 +22,8 @@ class Frontier {
  public:
   enum class Kind { kReady, kOwn };
 
-  Frontier(const Document& state, const CompiledSpec& spec) : state_(state), spec_(spec), run_(state, spec.total()) {}
+  Frontier(const Document& state, const CompiledDefinition& definition)
+      : state_(state), definition_(definition), run_(state, definition.total()) {}
 
   bool Has(Kind kind, const Instance& instance) const;
   void Insert(Kind kind, const Instance& instance);
@@ -32,7 +33,7 @@ class Frontier {
   void ForEach(Kind kind, const Visit& visit) const;
   std::optional<Instance> First(Kind kind) const;
   // Of a PARALLEL that lets only so many steps in at once: those whose turn has come and that wait to be let in.
-  ReadySet& Held(const Instance& scope) const { return Set("held", scope.step_id, spec_.RegionOf(scope.step).total()); }
+  ReadySet& Held(const Instance& scope) const { return Set("held", scope.step_id, definition_.RegionOf(scope.step).total()); }
   // The operations of all changes made.
   void AppendTo(Delta& delta) const;
 
@@ -43,7 +44,7 @@ class Frontier {
   bool Walk(Kind kind, const Region& region, const std::string& item, const std::vector<int>& items, const Visit& visit) const;
 
   const Document& state_;
-  const CompiledSpec& spec_;
+  const CompiledDefinition& definition_;
   mutable ReadySet run_;                            // ready/
   mutable std::map<std::string, ReadySet> others_;  // by prefix, those that were asked for
 };

@@ -37,11 +37,11 @@ Result<std::vector<FileChange>> FilesIn(const Document& ended) {
 
 Result<CreateItem> MakeNextItem(const SubjectKind& kind, const Document& ended, const Json& asked, CreateRequest request) {
   const auto run = ReadRun(ended);
-  const Json* stored = Lookup(ended, kSpecKey);
+  const Json* stored = Lookup(ended, kDefinitionKey);
   if (!run || stored == nullptr || run->status != RunStatus::kCompleted || TextOf(run->json, "continued_as") != request.subject.ToString())
     return Error{Code::kInvalid, "only a run that completed and says so goes on as another"};
-  auto spec = SpecFromJson(*stored);
-  if (!spec) return spec.error();
+  auto definition = DefinitionFromJson(*stored);
+  if (!definition) return definition.error();
   auto files = FilesIn(ended);
   if (!files) return files.error();
   request.files = std::move(*files);
@@ -60,7 +60,7 @@ Result<CreateItem> MakeNextItem(const SubjectKind& kind, const Document& ended, 
   }
   request.continued = CreateRequest::Continued{asked.value("continue_of", ""), asked.value("first", ""),
                                                asked.value("number", std::int64_t(1)), KeptSignals(ended)};
-  return MakeCreateItem(kind, *spec, std::move(request));
+  return MakeCreateItem(kind, *definition, std::move(request));
 }
 
 }  // namespace acl::workflow

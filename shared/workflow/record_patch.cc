@@ -42,7 +42,7 @@ Json Ordered(Json record) {
     }
     AddMember(ordered, next->first, std::move(next->second));
   }
-  members.clear();  // json_object.h, Dismiss
+  members.clear();  // json_object.h, DestroyIteratively
   return ordered;
 }
 
@@ -77,7 +77,7 @@ void PatchRecord(Delta& delta, const std::string& record, const Json* before, Js
   Compare(
       *before, after, [&](const std::string& key, const Json& member) { count(key, kMemberBytes + TextBytes(member)); },
       [&](const std::string& key) { count(key, kGoneBytes); });
-  // Of a step that completes, and of the progress then, always whole: strides (stride.cc) rely on it.
+  // Of a step that completes, and of the progress then, always whole: fast paths (fast_path.cc) rely on it.
   if (operations > 1 && TextBytes(after) + record.size() + kRecordBytes <= bytes) {
     delta.Add(record, Ordered(std::move(after)));
   } else {

@@ -4,11 +4,11 @@
 
 #include "shared/base/utf8.h"
 #include "shared/capability/capability.h"
+#include "shared/definition/workflow_definition.h"
 #include "shared/kernel/call_format.h"
-#include "shared/spec/workflow_spec.h"
 #include "shared/workflow/approvals.h"
 #include "shared/workflow/backoff.h"
-#include "shared/workflow/compiled_spec.h"
+#include "shared/workflow/compiled_definition.h"
 #include "shared/workflow/ready_set.h"
 #include "shared/workflow/state.h"
 #include "shared/workflow/step_id.h"
@@ -45,7 +45,7 @@ class Shown {
   std::size_t left_;
 };
 
-void AddScopeFacts(const StepSpec& step, const StepRecord& record, StepView& view) {
+void AddScopeFacts(const StepDefinition& step, const StepRecord& record, StepView& view) {
   if (step.capability.empty()) view.type = StepTypeName(step.type);
   view.signal = TextOf(record.json, "signal");
   view.child = TextOf(record.json, record.json && record.json->contains("child_now") ? "child_now" : "child");
@@ -61,7 +61,8 @@ void AddScopeFacts(const StepSpec& step, const StepRecord& record, StepView& vie
 }
 
 // `outputs`: the entry that they stand in.
-StepView ViewStep(const Document& state, const StepSpec& step, std::string step_id, const std::string& outputs, bool stops, Shown& shown) {
+StepView ViewStep(const Document& state, const StepDefinition& step, std::string step_id, const std::string& outputs, bool stops,
+                  Shown& shown) {
   StepView view;
   view.step_id = std::move(step_id);
   view.name = step.name;
@@ -81,8 +82,8 @@ StepView ViewStep(const Document& state, const StepSpec& step, std::string step_
   view.completed_at = TimeOf(record.json, "completed_at");
   view.error = shown.Text(record.error);
   view.execution_order = record.order;
-  view.queue = TextOf(record.task, "queue");
-  view.dispatched_at = TimeOf(record.task, "since");
+  view.queue = TextOf(record.dispatch, "queue");
+  view.dispatched_at = TimeOf(record.dispatch, "since");
   view.missing = ListOf(record.json, "missing");
   view.hidden = ListOf(record.json, "hidden");
   AddScopeFacts(step, record, view);
@@ -94,9 +95,9 @@ StepView ViewStep(const Document& state, const StepSpec& step, std::string step_
 }
 
 // Steps that run once a run. What an item runs has other ids.
-bool RunsOnce(const WorkflowSpec& spec, const StepSpec& step) {
-  for (int at = step.parent; at >= 0; at = spec.steps[std::size_t(at)].parent)
-    if (spec.steps[std::size_t(at)].foreach) return false;
+bool RunsOnce(const WorkflowDefinition& definition, const StepDefinition& step) {
+  for (int at = step.parent; at >= 0; at = definition.steps[std::size_t(at)].parent)
+    if (definition.steps[std::size_t(at)].foreach) return false;
   return true;
 }
 
@@ -112,12 +113,12 @@ CompensationView ViewUndo(const Document& state, const std::string& undo_id, con
   return view;
 }
 
-int AttemptsOf(const CompensationSpec* compensation) {
+int AttemptsOf(const CompensationDefinition* compensation) {
   return compensation && compensation->max_attempts ? *compensation->max_attempts : CompensationRetry().max_attempts;
 }
 
-void AddCompensations(const Document& state, const WorkflowSpec& spec, const RunRecord& run, const std::vector<Instance>& instances,
-                      RunView& view) {
+void AddCompensations(const Document& state, const WorkflowDefinition& definition, const RunRecord& run,
+                      const std::vector<Instance>& instances, RunView& view) {
   const bool needed = run.phase != Phase::kForward && run.rollback;
   struct Undoable {
     int order = 0;
@@ -131,14 +132,14 @@ void AddCompensations(const Document& state, const WorkflowSpec& spec, const Run
   }
   std::sort(completed.begin(), completed.end(), [](const Undoable& a, const Undoable& b) { return a.order > b.order; });
   for (const Undoable& one : completed) {
-    const StepSpec& named = spec.steps[std::size_t(one.instance->step)];
+    const StepDefinition& named = definition.steps[std::size_t(one.instance->step)];
     const bool of_item = !one.instance->item.empty();
     view.compensations.push_back(ViewUndo(state, of_item ? "undo:" + one.instance->step_id : UndoIdOf(named.name),
                                           of_item ? one.instance->step_id : named.name, TextOf(one.undo, "capability"),
                                           AttemptsOf(named.compensation ? &*named.compensation : nullptr), needed));
   }
-  for (std::size_t n = 0; n < spec.global_compensation_steps.size(); ++n) {
-    const CompensationSpec& global = spec.global_compensation_steps[n];
+  for (std::size_t n = 0; n < definition.global_compensation_steps.size(); ++n) {
+    const CompensationDefinition& global = definition.global_compensation_steps[n];
     view.compensations.push_back(ViewUndo(state, GlobalUndoIdOf(int(n)), "", global.capability, AttemptsOf(&global), needed));
   }
 }
@@ -165,9 +166,9 @@ void AddWarnings(const Document& state, RunView& view) {
 }
 
 // Adds the steps of items that have a record: to the instances all, to the view some.
-void AddItems(const Document& state, const WorkflowSpec& spec, bool stops, int most, Shown& shown, std::vector<Instance>& instances,
-              RunView& view) {
-  auto compiled = CompiledSpec::Make(spec, CapabilityRegistry());
+void AddItems(const Document& state, const WorkflowDefinition& definition, bool stops, int most, Shown& shown,
+              std::vector<Instance>& instances, RunView& view) {
+  auto compiled = CompiledDefinition::Make(definition, CapabilityRegistry());
   if (!compiled) return;
   std::vector<Instance> items;
   constexpr std::string_view kStep = "step:";
@@ -185,7 +186,7 @@ void AddItems(const Document& state, const WorkflowSpec& spec, bool stops, int m
     for (const Instance& instance : items)
       if (int(chosen.size()) < most && open(instance) == not_done) chosen.push_back(&instance);
   for (const Instance* instance : chosen) {
-    const StepSpec& step = spec.steps[std::size_t(instance->step)];
+    const StepDefinition& step = definition.steps[std::size_t(instance->step)];
     StepView one = ViewStep(state, step, instance->step_id, ItemOutputsKey(instance->step_id), stops, shown);
     if (IsPlainBody(step)) one.name = instance->step_id;
     one.scope = instance->item;
@@ -196,17 +197,18 @@ void AddItems(const Document& state, const WorkflowSpec& spec, bool stops, int m
 }
 
 // Steps that the ready set holds while the run goes forward, or the compensation that is next while it stops.
-void MarkReady(const Document& state, const WorkflowSpec& spec, const RunRecord& run, const Progress& progress, RunView& view) {
+void MarkReady(const Document& state, const WorkflowDefinition& definition, const RunRecord& run, const Progress& progress, RunView& view) {
   if (run.phase == Phase::kForward && run.status != RunStatus::kPaused) {
     const ReadySet ready(state, int(view.steps.size()));
-    std::vector<int> order = PlanOrder(spec);
-    std::erase_if(order, [&](int index) { return !RunsOnce(spec, spec.steps[std::size_t(index)]); });
+    std::vector<int> order = PlanOrder(definition);
+    std::erase_if(order, [&](int index) { return !RunsOnce(definition, definition.steps[std::size_t(index)]); });
     std::vector<int> views;  // of each step, its place among the views
-    for (int next = 0; const StepSpec& step : spec.steps) views.push_back(RunsOnce(spec, step) ? next++ : -1);
+    for (int next = 0; const StepDefinition& step : definition.steps) views.push_back(RunsOnce(definition, step) ? next++ : -1);
     for (auto position = ready.Next(0); position && *position < int(order.size()); position = ready.Next(*position + 1)) {
       const auto index = std::size_t(order[std::size_t(*position)]);
-      const StepSpec& step = spec.steps[index];
-      const bool elsewhere = step.queue.value_or(spec.queue) != spec.queue || step.band.value_or(spec.band) != spec.band;
+      const StepDefinition& step = definition.steps[index];
+      const bool elsewhere =
+          step.queue.value_or(definition.queue) != definition.queue || step.priority.value_or(definition.priority) != definition.priority;
       StepView& shown = view.steps[std::size_t(views[index])];
       shown.ready = shown.status == "PENDING" && !elsewhere && !step.capability.empty();
     }
@@ -223,7 +225,7 @@ std::string WaitingOf(const RunRecord& run, const Progress& progress, const RunV
   if (view.closed) return "";
   if (run.status == RunStatus::kPaused) return "paused";
   if (!progress.uncertain.empty()) return "uncertain";
-  if (!progress.tasks.empty() && progress.open.empty()) return "task";
+  if (!progress.dispatches.empty() && progress.open.empty()) return "dispatch";
   bool retrying = progress.retrying > 0 && progress.open.empty();
   bool could_run =
       std::any_of(view.steps.begin(), view.steps.end(), [](const StepView& step) { return step.status == "RUNNING" && step.type.empty(); });
@@ -237,12 +239,12 @@ std::string WaitingOf(const RunRecord& run, const Progress& progress, const RunV
 }  // namespace
 
 const Json* OutputsOf(const Document& state, std::string_view step) {
-  const Json* spec_json = state.Find(kSpecKey);
-  auto spec = spec_json ? SpecFromJson(*spec_json) : Result<WorkflowSpec>(Code::kCorrupt, "");
-  if (!spec) return nullptr;
+  const Json* definition_json = state.Find(kDefinitionKey);
+  auto definition = definition_json ? DefinitionFromJson(*definition_json) : Result<WorkflowDefinition>(Code::kCorrupt, "");
+  if (!definition) return nullptr;
   if (step.find('[') != step.npos)
     return ReadStep(state, step).status == StepStatus::kCompleted ? state.Find(ItemOutputsKey(step)) : nullptr;
-  for (const StepSpec& one : spec->steps) {
+  for (const StepDefinition& one : definition->steps) {
     if (one.name != step && StepIdOf(one.name) != step) continue;
     return ReadStep(state, StepIdOf(one.name)).status == StepStatus::kCompleted ? state.Find(VarKey(one.name)) : nullptr;
   }
@@ -253,10 +255,10 @@ const Json* InputsOf(const Document& state) { return state.Find(kInputsKey); }
 
 Result<RunView> ViewOf(const Document& state, const ViewLimits& limits) {
   auto run = ReadRun(state);
-  const Json* spec_json = state.Find(kSpecKey);
-  if (!run || !spec_json) return Error{Code::kCorrupt, "the state is not that of a workflow run: no run record or no spec"};
-  auto spec = SpecFromJson(*spec_json);
-  if (!spec) return Error{Code::kCorrupt, "the run's spec cannot be read: " + spec.message()};
+  const Json* definition_json = state.Find(kDefinitionKey);
+  if (!run || !definition_json) return Error{Code::kCorrupt, "the state is not that of a workflow run: no run record or no spec"};
+  auto definition = DefinitionFromJson(*definition_json);
+  if (!definition) return Error{Code::kCorrupt, "the run's definition cannot be read: " + definition.message()};
   Progress progress = ReadProgress(state);
 
   RunView view;
@@ -295,17 +297,17 @@ Result<RunView> ViewOf(const Document& state, const ViewLimits& limits) {
   Shown shown(limits);
   const bool stops = run->phase != Phase::kForward;
   std::vector<Instance> instances;
-  for (int index = 0; const StepSpec& step : spec->steps) {
+  for (int index = 0; const StepDefinition& step : definition->steps) {
     const int number = index++;
-    if (!RunsOnce(*spec, step)) continue;
+    if (!RunsOnce(*definition, step)) continue;
     view.steps.push_back(ViewStep(state, step, StepIdOf(step.name), VarKey(step.name), stops, shown));
-    if (step.parent >= 0) view.steps.back().scope = spec->steps[std::size_t(step.parent)].name;
+    if (step.parent >= 0) view.steps.back().scope = definition->steps[std::size_t(step.parent)].name;
     instances.push_back({view.steps.back().step_id, number, -1, false, "", {}});
   }
   view.steps_total = int(view.steps.size());
-  if (view.steps.size() < spec->steps.size()) AddItems(state, *spec, stops, limits.items_shown, shown, instances, view);
-  AddCompensations(state, *spec, *run, instances, view);
-  MarkReady(state, *spec, *run, progress, view);
+  if (view.steps.size() < definition->steps.size()) AddItems(state, *definition, stops, limits.items_shown, shown, instances, view);
+  AddCompensations(state, *definition, *run, instances, view);
+  MarkReady(state, *definition, *run, progress, view);
   AddWarnings(state, view);
   if (run->status == RunStatus::kCompleted) {
     view.outputs_of = TextOf(run->json, "outputs_of");

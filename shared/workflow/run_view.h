@@ -30,7 +30,7 @@ struct StepView {
   // Of a FOREACH that has begun: its items, those that have begun, ended and failed.
   int items = -1, items_begun = 0, items_ended = 0, items_failed = 0;
   std::string error;  // of the last failed attempt
-  std::string queue;  // while a task of it is out: where; since when
+  std::string queue;  // while it is dispatched: where; since when
   std::optional<WallTime> dispatched_at;
   std::optional<Json> outputs;  // completed steps
   std::size_t outputs_cut = 0;  // their bytes, if they are too large to stand here
@@ -86,7 +86,7 @@ struct RunView {
   std::string outputs_of;                       // the step whose outputs they are, if they are one's
   Json inputs = Json::object();
   std::size_t outputs_cut = 0, inputs_cut = 0;  // their bytes, if they are too large to stand here
-  // Why nothing runs: "paused", "uncertain" (a person must say what happened), "task" (sent to another queue), "retry", "timer" (a WAIT
+  // Why nothing runs: "paused", "uncertain" (a person must say what happened), "dispatch" (sent to another queue), "retry", "timer" (a WAIT
   // step's time), "approval" (a person), "signal", "child" (a run of its own); empty if it could run or is closed.
   std::string waiting;
   std::vector<std::string> uncertain;  // step ids a person must resolve

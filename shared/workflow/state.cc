@@ -109,7 +109,7 @@ std::optional<RunRecord> ReadRunRecord(const Json* json) {
     } else if (key == "run_id") {
       if (value.is_string()) run.run_id = value.get_ref<const std::string&>();
     } else if (key == "spec_hash") {
-      if (value.is_string()) run.spec_hash = value.get_ref<const std::string&>();
+      if (value.is_string()) run.definition_hash = value.get_ref<const std::string&>();
     } else if (key == "reason") {
       run.reason = Text(value);
     } else if (key == "rollback") {
@@ -176,8 +176,8 @@ Progress ReadProgress(const Document& state) {
       progress.due = List(value);
     } else if (key == "open") {
       progress.open = List(value);
-    } else if (key == "tasks") {
-      progress.tasks = List(value);
+    } else if (key == "dispatches") {
+      progress.dispatches = List(value);
     } else if (key == "uncertain") {
       progress.uncertain = List(value);
     } else if (key == "settle") {
@@ -225,7 +225,7 @@ Json ToJson(const Progress& progress) {
   number("children", progress.children);
   list("due", progress.due);
   list("open", progress.open);
-  list("tasks", progress.tasks);
+  list("dispatches", progress.dispatches);
   list("uncertain", progress.uncertain);
   list("settle", progress.settle);
   number("retrying", progress.retrying);
@@ -274,8 +274,8 @@ StepRecord ReadStepFrom(const Json* json) {
       record.retry_at = Time(value);
     } else if (key == "due_at") {
       record.due_at = Time(value);
-    } else if (key == "task") {
-      record.task = &value;
+    } else if (key == "dispatch") {
+      record.dispatch = &value;
     } else if (key == "call") {
       record.call = &value;
     } else if (key == "undo") {

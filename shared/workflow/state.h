@@ -2,7 +2,7 @@
 // Where a workflow run's state stands in its Document, and typed reading of it. Full description: docs/reference/events.md, "State".
 //
 //   run                 who and what this run is, its status             step:<step id>      one step's or compensation's record
-//   spec, inputs        as created; never change                         var:<name>          a variable; `state` of document 002
+//   definition, inputs        as created; never change                         var:<name>          a variable; `state` of document 002
 //   progress            counters and the few steps in between            ready/<l>/<n> ...   frontier.h
 //   items:<step id>     the list of a FOREACH                            out:<step id>       outputs of a step in an item
 //   approvals, approval:<step id>  approvals.h
@@ -10,7 +10,7 @@
 //   file:<path>         capability/manifest.h                            not_undone:<n>      compensations that failed, by number
 //
 // Every entry is small: what a step changes does not grow with the number of steps. Only Evolve (evolve.cc) writes,
-// and strides (stride.cc) what it would.
+// and fast paths (fast_path.cc) what it would.
 
 #include <optional>
 #include <string>
@@ -25,7 +25,7 @@
 namespace acl::workflow {
 
 inline constexpr std::string_view kRunKey = "run";
-inline constexpr std::string_view kSpecKey = "spec";
+inline constexpr std::string_view kDefinitionKey = "spec";
 inline constexpr std::string_view kInputsKey = "inputs";
 inline constexpr std::string_view kProgressKey = "progress";
 inline std::string StepKey(std::string_view step_id) { return std::string("step:").append(step_id); }
@@ -37,8 +37,8 @@ inline std::string ItemKey(std::string_view item_id) { return std::string("item:
 inline constexpr std::string_view kSignalsKey = "signals";
 inline std::string SignalKey(std::int64_t number) { return "signal:" + std::to_string(number); }
 
-// Tasks of one run that are out at once; what else could be dispatched waits (the list stands in one entry of the state).
-inline constexpr std::size_t kMaxTasksOut = 64;
+// Dispatches of one run that are out at once; what else could be dispatched waits (the list stands in one entry of the state).
+inline constexpr std::size_t kMaxDispatchesOut = 64;
 
 inline constexpr int kStateVersion = 1;  // of these keys and records
 
@@ -64,8 +64,8 @@ enum class Phase {
 };
 
 struct RunRecord {
-  const Json* json = nullptr;          // the entry itself
-  std::string_view run_id, spec_hash;  // live as long as the entry
+  const Json* json = nullptr;                // the entry itself
+  std::string_view run_id, definition_hash;  // live as long as the entry
   RunStatus status = RunStatus::kPending;
   Phase phase = Phase::kForward;
   std::string reason;     // step_failed, timeout, cancelled
@@ -83,26 +83,26 @@ TraceContext TraceOfRun(const Document& state);
 std::optional<RunRecord> ReadRun(const Document& state);
 
 struct Progress {
-  const Json* json = nullptr;          // the entry itself
-  int done = 0;                        // completed forward steps; the last execution_order
-  int items = 0;                       // those of them that were an item's
-  int skipped = 0;                     // steps of the run that were skipped, or that a failed branch left out
-  int children = 0;                    // CHILD steps, and their compensations, whose run has not ended
-  int signals = 0;                     // of `waiting`: those that wait for a signal
-  int approvals = 0;                   // of `waiting`: those that wait for a person (approvals.h)
-  std::vector<std::string> due;        // scopes in which all has ended, or too much failed: to be ended
-  std::vector<std::string> open;       // journaled attempts that run here, forward and compensation
-  std::vector<std::string> tasks;      // dispatched attempts whose result has not come, forward and compensation
-  std::vector<std::string> uncertain;  // wait for a person
-  std::vector<std::string> settle;     // while stopping: to be run once more to learn what they did
-  int retrying = 0;                    // steps in RETRY_WAIT
-  std::optional<WallTime> next_retry;  // a hint: the earliest known
-  int waiting = 0;                     // steps in WAITING
-  std::optional<WallTime> next_due;    // the same hint of them
-  std::string undo;                    // head of the chain of undo records: the last completed step that has one
-  int global = 0;                      // global compensation steps done with
-  int not_undone = 0;                  // entries not_undone:<n>
-  std::string failed;                  // step id of the step whose failure ends the run
+  const Json* json = nullptr;           // the entry itself
+  int done = 0;                         // completed forward steps; the last execution_order
+  int items = 0;                        // those of them that were an item's
+  int skipped = 0;                      // steps of the run that were skipped, or that a failed branch left out
+  int children = 0;                     // CHILD steps, and their compensations, whose run has not ended
+  int signals = 0;                      // of `waiting`: those that wait for a signal
+  int approvals = 0;                    // of `waiting`: those that wait for a person (approvals.h)
+  std::vector<std::string> due;         // scopes in which all has ended, or too much failed: to be ended
+  std::vector<std::string> open;        // journaled attempts that run here, forward and compensation
+  std::vector<std::string> dispatches;  // dispatched attempts whose result has not come, forward and compensation
+  std::vector<std::string> uncertain;   // wait for a person
+  std::vector<std::string> settle;      // while stopping: to be run once more to learn what they did
+  int retrying = 0;                     // steps in RETRY_WAIT
+  std::optional<WallTime> next_retry;   // a hint: the earliest known
+  int waiting = 0;                      // steps in WAITING
+  std::optional<WallTime> next_due;     // the same hint of them
+  std::string undo;                     // head of the chain of undo records: the last completed step that has one
+  int global = 0;                       // global compensation steps done with
+  int not_undone = 0;                   // entries not_undone:<n>
+  std::string failed;                   // step id of the step whose failure ends the run
 };
 Progress ReadProgress(const Document& state);
 Json ToJson(const Progress& progress);  // the entry; what is empty is left out
@@ -115,15 +115,15 @@ struct StepRecord {
   int waits = -1;    // dependencies not done; -1: none was done yet
   int order = 0;
   std::string error;
-  int losses = 0;  // tasks of it in a row that alone are to blame for the end of their workers
+  int losses = 0;  // dispatches of it in a row that alone are to blame for the end of their workers
   int lost = 0;    // attempts whose outcome nobody knows and that were made again
   // As the last of them was lost with its worker: `died_alone` workers in a row had died for which the run alone is to blame, with as many
   // steps completed as `died_done`; the step was in flight at `died_with` of those deaths.
   int died_alone = 0, died_with = 0, died_done = 0;
   std::optional<WallTime> started_at, retry_at, due_at;
-  const Json* task = nullptr;  // {"queue", "band", "since"} while a task of it is out
-  const Json* call = nullptr;  // {"inputs": ..} of a journaled attempt: what every later attempt sends again
-  const Json* undo = nullptr;  // {"capability", "inputs" | "error"} or {"files"}, and "prev"
+  const Json* dispatch = nullptr;  // {"queue", "priority", "since"} while a dispatch of it is out
+  const Json* call = nullptr;      // {"inputs": ..} of a journaled attempt: what every later attempt sends again
+  const Json* undo = nullptr;      // {"capability", "inputs" | "error"} or {"files"}, and "prev"
 };
 
 // What a scope knows beside: members of its step's record.

@@ -4,7 +4,7 @@
 //
 // A component is the step's name; of its characters / [ ] # % : * are written %XX, so that no name can look like another
 // instance. An id longer than 100 characters (code points) is a readable prefix, "~" and 16 hex digits of its hash; the full form is in
-// the journal (the step's name). Names are NFC UTF-8 already (the loader's duty).
+// the journal (the step's name). Names are NFC UTF-8 already (the loader's job).
 
 #include <string>
 #include <string_view>

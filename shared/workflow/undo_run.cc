@@ -6,7 +6,7 @@
 
 #include "shared/capability/manifest.h"
 #include "shared/kernel/fold.h"
-#include "shared/workflow/compiled_spec.h"
+#include "shared/workflow/compiled_definition.h"
 #include "shared/workflow/decider.h"
 #include "shared/workflow/events.h"
 #include "shared/workflow/state.h"
@@ -56,7 +56,7 @@ Json RecordOfUndo(const RunRecord& ended, const SubjectId& subject) {
 
 Result<CreateItem> ItemOf(const SubjectKind& kind, const Document& ended, const Json& record, TakenOver taken, const Json& more,
                           CreateRequest request) {
-  const Json* spec = Lookup(ended, kSpecKey);
+  const Json* definition = Lookup(ended, kDefinitionKey);
   const Json* inputs = Lookup(ended, kInputsKey);
   EventDraft draft{std::string(event::kWorkflowCreated),
                    {{"name", TextOf(&record, "name")},
@@ -67,7 +67,7 @@ Result<CreateItem> ItemOf(const SubjectKind& kind, const Document& ended, const 
                    Json::object()};
   draft.facts.update(more);
   draft.carried = {{kRunKey, record},
-                   {kSpecKey, spec ? *spec : Json()},
+                   {kDefinitionKey, definition ? *definition : Json()},
                    {kInputsKey, inputs ? *inputs : Json::object()},
                    {"variables", std::move(taken.variables)},
                    {"files", std::move(taken.files)},
@@ -82,9 +82,9 @@ Result<CreateItem> ItemOf(const SubjectKind& kind, const Document& ended, const 
   item.subject = request.subject;
   item.project = request.project;
   item.kind = std::string(kind.Name());
-  item.queue = TextOf(spec, "queue");
+  item.queue = TextOf(definition, "queue");
   if (item.queue.empty()) item.queue = "default";
-  item.band = int(NumberOf(spec, "band", 1));
+  item.priority = int(NumberOf(definition, "band", 1));
   item.required_version = EventSchemaVersion();
   item.request_key = std::move(request.request_key);
   item.request_hash = request.request_hash;
@@ -154,9 +154,9 @@ std::vector<std::string> LeftUndone(const Document& ended) {
 std::string LeftUndone(const Document& ended, const std::string& step_id) {
   const std::vector<std::string> left = LeftUndone(ended);
   if (std::find(left.begin(), left.end(), step_id) != left.end()) return step_id;
-  const Json* spec = Lookup(ended, kSpecKey);
-  auto read = spec ? SpecFromJson(*spec) : Result<WorkflowSpec>(Code::kCorrupt, "");
-  auto compiled = read ? CompiledSpec::Make(std::move(*read), CapabilityRegistry()) : read.error();
+  const Json* definition = Lookup(ended, kDefinitionKey);
+  auto read = definition ? DefinitionFromJson(*definition) : Result<WorkflowDefinition>(Code::kCorrupt, "");
+  auto compiled = read ? CompiledDefinition::Make(std::move(*read), CapabilityRegistry()) : read.error();
   const auto forward = compiled ? (*compiled)->Find(step_id) : std::nullopt;
   if (!forward || forward->undo) return "";
   const std::string undo = (*compiled)->UndoOf(*forward).step_id;
@@ -172,11 +172,11 @@ Result<CreateItem> MakeFinishItem(const SubjectKind& kind, const Document& ended
   if (!run || run->phase != Phase::kClosed) return Error{Code::kInvalid, "the run has not ended"};
   const std::string left = LeftUndone(ended, finish.step_id);
   if (left.empty()) return Error{Code::kInvalid, fmt::format("no compensation of '{}' is left", finish.step_id)};
-  const Json* spec = Lookup(ended, kSpecKey);
-  auto read = spec ? SpecFromJson(*spec) : Result<WorkflowSpec>(Code::kCorrupt, "the run has no spec");
+  const Json* definition = Lookup(ended, kDefinitionKey);
+  auto read = definition ? DefinitionFromJson(*definition) : Result<WorkflowDefinition>(Code::kCorrupt, "the run has no spec");
   if (!read) return read.error();
   const std::size_t globals = read->global_compensation_steps.size();
-  const auto compiled = CompiledSpec::Make(std::move(*read), CapabilityRegistry());
+  const auto compiled = CompiledDefinition::Make(std::move(*read), CapabilityRegistry());
   if (!compiled) return compiled.error();
   const auto instance = (*compiled)->Find(left);
   if (!instance) return Error{Code::kCorrupt, fmt::format("the run names '{}', of which its workflow knows nothing", left)};

@@ -14,8 +14,14 @@ constexpr int kMaxLookedAt = 256;
 
 class Chooser {
  public:
-  Chooser(const SpecCache& specs, const CompiledSpec& spec, const Document& state, RunRecord run, const NextContext& context)
-      : specs_(specs), spec_(spec), state_(state), context_(context), run_(std::move(run)), progress_(ReadProgress(state)) {}
+  Chooser(const DefinitionCache& definitions, const CompiledDefinition& definition, const Document& state, RunRecord run,
+          const NextContext& context)
+      : definitions_(definitions),
+        definition_(definition),
+        state_(state),
+        context_(context),
+        run_(std::move(run)),
+        progress_(ReadProgress(state)) {}
 
   Next Choose() {
     if (run_.phase == Phase::kClosed) {
@@ -33,15 +39,15 @@ class Chooser {
  private:
   bool Running(const std::string& step_id) const { return context_.running.contains(step_id); }
 
-  // True if it was something to start, whether or not there was room. A task takes no slot; at the bound of tasks it is no work: what is
-  // out comes back and wakes the run.
+  // True if it was something to start, whether or not there was room. A dispatch takes no slot; at the bound of dispatches it is no work:
+  // what is out comes back and wakes the run.
   bool Start(const Instance& instance) {
     if (Running(instance.step_id) || Out(instance.step_id)) return false;
-    if (!instance.undo && !spec_.Calls(instance.step)) return false;  // the engine's own; nothing is called
-    const bool away = spec_.TargetOf(instance).has_value();
-    if (away && progress_.tasks.size() + dispatched_ >= kMaxTasksOut) return false;
+    if (!instance.undo && !definition_.Calls(instance.step)) return false;  // the engine's own; nothing is called
+    const bool away = definition_.TargetOf(instance).has_value();
+    if (away && progress_.dispatches.size() + dispatched_ >= kMaxDispatchesOut) return false;
     if (away ? !context_.may_dispatch || started_bytes_ > limits::kStartedBytes : NoRoom()) return true;
-    StartStep start = StartOf(specs_, spec_, instance, state_, run_, context_.now);
+    StartStep start = StartOf(definitions_, definition_, instance, state_, run_, context_.now);
     if (start.target) {
       ++dispatched_;
     } else if (started_ >= context_.free_slots) {
@@ -58,7 +64,7 @@ class Chooser {
   bool NoRoom() const { return started_ >= context_.free_slots || started_bytes_ > limits::kStartedBytes; }
 
   bool Out(const std::string& step_id) const {
-    return std::find(progress_.tasks.begin(), progress_.tasks.end(), step_id) != progress_.tasks.end();
+    return std::find(progress_.dispatches.begin(), progress_.dispatches.end(), step_id) != progress_.dispatches.end();
   }
 
   void Wait(const char* reason, std::optional<WallTime> next_wake) {
@@ -69,17 +75,17 @@ class Chooser {
     bool work = false;
     // Without free slots what can be dispatched is still looked for, but not through all of a wide graph.
     int seen = 0;
-    Frontier(state_, spec_).ForEach(Frontier::Kind::kReady, [&](const Instance& instance) {
+    Frontier(state_, definition_).ForEach(Frontier::Kind::kReady, [&](const Instance& instance) {
       work |= Start(instance);
-      return !(work && NoRoom() && (!spec_.dispatches() || ++seen >= kMaxLookedAt));
+      return !(work && NoRoom() && (!definition_.dispatches() || ++seen >= kMaxLookedAt));
     });
     if (work) return;
-    if (spec_.has_own() && (!progress_.due.empty() || Frontier(state_, spec_).First(Frontier::Kind::kOwn)))
+    if (definition_.has_own() && (!progress_.due.empty() || Frontier(state_, definition_).First(Frontier::Kind::kOwn)))
       return Wait("timer", context_.now);  // much at once: it goes on by a timer
     auto wake = progress_.next_retry;
     if (!wake || (progress_.next_due && *progress_.next_due < *wake)) wake = progress_.next_due;
     if (!progress_.uncertain.empty()) return Wait("uncertain", wake);
-    if (!progress_.tasks.empty()) return Wait("task", wake);
+    if (!progress_.dispatches.empty()) return Wait("dispatch", wake);
     if (progress_.retrying > 0) return Wait("retry", wake);
     if (progress_.children > 0) return Wait("child", wake);
     if (progress_.waiting > progress_.signals + progress_.approvals) return Wait("timer", wake);
@@ -90,11 +96,11 @@ class Chooser {
   void Stopping() {
     bool work = false;
     for (const std::string& step_id : progress_.settle) {
-      if (const auto instance = spec_.Find(step_id)) work |= Start(*instance);
+      if (const auto instance = definition_.Find(step_id)) work |= Start(*instance);
     }
     if (work) return;
     if (!progress_.uncertain.empty()) return Wait("uncertain", std::nullopt);
-    if (!progress_.tasks.empty()) return Wait("task", std::nullopt);
+    if (!progress_.dispatches.empty()) return Wait("dispatch", std::nullopt);
     if (!progress_.open.empty() || !progress_.settle.empty()) return;  // their results come
     if (progress_.children > 0) return Wait("child", std::nullopt);
     const auto undo = CurrentUndo();
@@ -106,15 +112,16 @@ class Chooser {
 
   std::optional<Instance> CurrentUndo() const {
     if (!progress_.undo.empty()) {
-      const auto forward = spec_.Find(progress_.undo);
-      return forward ? std::optional(spec_.UndoOf(*forward)) : std::nullopt;
+      const auto forward = definition_.Find(progress_.undo);
+      return forward ? std::optional(definition_.UndoOf(*forward)) : std::nullopt;
     }
-    if (progress_.global < GlobalsOf(run_, spec_.spec().global_compensation_steps.size())) return spec_.GlobalUndo(progress_.global);
+    if (progress_.global < GlobalsOf(run_, definition_.definition().global_compensation_steps.size()))
+      return definition_.GlobalUndo(progress_.global);
     return std::nullopt;
   }
 
-  const SpecCache& specs_;
-  const CompiledSpec& spec_;
+  const DefinitionCache& definitions_;
+  const CompiledDefinition& definition_;
   const Document& state_;
   const NextContext& context_;
   const RunRecord run_;
@@ -126,12 +133,12 @@ class Chooser {
 
 }  // namespace
 
-Next WhatNextOf(const SpecCache& specs, const Document& state, const NextContext& context) {
+Next WhatNextOf(const DefinitionCache& definitions, const Document& state, const NextContext& context) {
   auto run = ReadRun(state);
   if (!run) return {};
-  auto spec = specs.Of(state, run->spec_hash);
-  if (!spec) return {};  // Decide has said so already: the run is on its way into quarantine
-  return Chooser(specs, **spec, state, std::move(*run), context).Choose();
+  auto definition = definitions.Of(state, run->definition_hash);
+  if (!definition) return {};  // Decide has said so already: the run is on its way into quarantine
+  return Chooser(definitions, **definition, state, std::move(*run), context).Choose();
 }
 
 }  // namespace acl::workflow

@@ -3,8 +3,8 @@
 #include "shared/workflow/decider.h"
 #include "shared/workflow/events.h"
 #include "shared/workflow/evolve.h"
+#include "shared/workflow/fast_path.h"
 #include "shared/workflow/state.h"
-#include "shared/workflow/stride.h"
 #include "shared/workflow/what_next.h"
 
 namespace acl::workflow {
@@ -13,7 +13,7 @@ namespace {
 
 class WorkflowKind final : public SubjectKind {
  public:
-  explicit WorkflowKind(std::shared_ptr<const CapabilityRegistry> capabilities) : specs_(std::move(capabilities)) {}
+  explicit WorkflowKind(std::shared_ptr<const CapabilityRegistry> capabilities) : definitions_(std::move(capabilities)) {}
 
   std::string_view Name() const override { return "workflow"; }
 
@@ -25,25 +25,25 @@ class WorkflowKind final : public SubjectKind {
 
   Decision Decide(const Document& state, const Input& input, WallTime now) const override {
     auto run = ReadRun(state);
-    auto spec = run ? specs_.Of(state, run->spec_hash) : specs_.Of(state);
-    if (!spec || !run) {
+    auto definition = run ? definitions_.Of(state, run->definition_hash) : definitions_.Of(state);
+    if (!definition || !run) {
       Decision unreadable;
-      std::string reason = spec ? "the state holds no run record this version can read" : spec.message();
+      std::string reason = definition ? "the state holds no run record this version can read" : definition.message();
       unreadable.events.push_back({std::string(event::kWorkflowUnreadable), Json{{"reason", reason}}, Json::object()});
       return unreadable;
     }
-    Decider decider(specs_, **spec, state, std::move(*run), now);
+    Decider decider(definitions_, **definition, state, std::move(*run), now);
     std::visit([&decider](const auto& value) { decider.On(value); }, input);
     return std::move(decider).Take();
   }
 
-  Delta Evolve(const Document& state, const EventDraft& draft) const override { return EvolveRun(specs_, state, draft); }
+  Delta Evolve(const Document& state, const EventDraft& draft) const override { return EvolveRun(definitions_, state, draft); }
 
-  Next WhatNext(const Document& state, const NextContext& context) const override { return WhatNextOf(specs_, state, context); }
+  Next WhatNext(const Document& state, const NextContext& context) const override { return WhatNextOf(definitions_, state, context); }
 
-  bool TakeStride(const Document& state, Input& input, WallTime at, bool goes_on, std::shared_ptr<Footing>& footing,
-                  Stride& stride) const override {
-    return StrideOf(specs_, state, input, at, goes_on, footing, stride);
+  bool TryFastPath(const Document& state, Input& input, WallTime at, bool goes_on, std::shared_ptr<FastPathCursor>& cursor,
+                   FastPathResult& fast_path) const override {
+    return FastPathOf(definitions_, state, input, at, goes_on, cursor, fast_path);
   }
 
   SubjectTrace Trace(const Document& state) const override { return {TraceOfRun(state), TextOf(Lookup(state, kRunKey), "name")}; }
@@ -52,12 +52,12 @@ class WorkflowKind final : public SubjectKind {
     const StepRecord record = ReadStep(state, step_id);
     const bool over =
         record.status == StepStatus::kCompleted || record.status == StepStatus::kFailed || record.status == StepStatus::kCancelled;
-    // A task's attempt is told of by whoever runs it.
-    return {over, record.status == StepStatus::kRunning && !record.task ? record.attempt : 0};
+    // A dispatch's attempt is told of by whoever runs it.
+    return {over, record.status == StepStatus::kRunning && !record.dispatch ? record.attempt : 0};
   }
 
  private:
-  const SpecCache specs_;
+  const DefinitionCache definitions_;
 };
 
 }  // namespace

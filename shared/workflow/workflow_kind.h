@@ -16,7 +16,7 @@
 
 namespace acl::workflow {
 
-// Thread-safe. Specs are compiled once and kept by content hash.
+// Thread-safe. Definitions are compiled once and kept by content hash.
 std::shared_ptr<const SubjectKind> MakeWorkflowKind(std::shared_ptr<const CapabilityRegistry> capabilities);
 
 }  // namespace acl::workflow

@@ -52,10 +52,10 @@ void ExpectWholeOrNothing(const RunDriver& run, const Input& input) {
   EXPECT_EQ(Take(*run.kind, run.state, input, run.now), expected);
 }
 
-WorkflowSpec TwoSteps() {
-  StepSpec second = MakeStep("second", "do.effect", {"first"});
+WorkflowDefinition TwoSteps() {
+  StepDefinition second = MakeStep("second", "do.effect", {"first"});
   second.inputs = {{"text", "{{first.words | join('-')}}"}, {"all", "{{first}}"}};
-  return MakeSpec({MakeStep("first"), second, MakeStep("third", "do.pure")});
+  return MakeDefinition({MakeStep("first"), second, MakeStep("third", "do.pure")});
 }
 
 TEST(Allocation, ARunBeginsOrDoesNot) {

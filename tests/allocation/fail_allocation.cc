@@ -88,8 +88,8 @@ void FailAllocation::GoOn() {
 }
 
 int FailEachAllocation(const std::function<void()>& work) {
-  constexpr int kEach = 3'000, kStride = 17;
-  for (int before = 0;; before += before < kEach ? 1 : kStride) {
+  constexpr int kEach = 3'000, kFastPath = 17;
+  for (int before = 0;; before += before < kEach ? 1 : kFastPath) {
     failed = false;
     let_through = before;
     work();

@@ -5,8 +5,8 @@
 #include "shared/base/canonical_json.h"
 #include "shared/base/memory.h"
 #include "shared/capability/standard.h"
-#include "shared/spec/loader.h"
-#include "shared/spec/template.h"
+#include "shared/definition/loader.h"
+#include "shared/definition/template.h"
 #include "tests/allocation/fail_allocation.h"
 
 namespace acl {

@@ -22,7 +22,7 @@ class Bench : public CoreBench {
     const auto all_closed = [&] {
       return std::all_of(subjects.begin(), subjects.end(), [&](const SubjectId& subject) { return Look(subject).closed; });
     };
-    core = std::make_unique<WorkerCore>(config, kinds, random, &told, crew);
+    core = std::make_unique<WorkerCore>(config, kinds, random, &told, helpers);
     core->Start(clock.Steady());
     for (int round = 0; round < 2'000 && !all_closed(); ++round) {
       std::vector<Command> commands;
@@ -34,7 +34,7 @@ class Bench : public CoreBench {
         }
         Report report;
         const bool carried_out = ++carried_ != not_carried_out;
-        report = carried_out ? CarryOut(carry_out, command, clock.Steady()) : NotCarriedOut(command, clock.Steady());
+        report = carried_out ? ExecuteCommand(executor, command, clock.Steady()) : NotExecuted(command, clock.Steady());
         within([&] { report(*core, clock.Steady()); });
       }
       if (!steps.empty()) {
@@ -63,7 +63,7 @@ class Bench : public CoreBench {
 };
 
 constexpr int kSteps = 3;
-constexpr int kEach = 400, kStride = 13;  // each of so many fails once, then some
+constexpr int kEach = 400, kFastPath = 13;  // each of so many fails once, then some
 
 // True if one failed.
 bool RunWith(int allocation, int command, int* commands) {
@@ -84,7 +84,7 @@ TEST(Allocation, AWorkersRunsEndWhicheverOfItsAllocationsFails) {
   int allocation = 0;
   while (RunWith(allocation, 0, nullptr)) {
     if (::testing::Test::HasFailure()) FAIL() << "allocation " << allocation;
-    allocation += allocation < kEach ? 1 : kStride;
+    allocation += allocation < kEach ? 1 : kFastPath;
   }
   EXPECT_GT(allocation, 500);
 }

@@ -53,7 +53,7 @@ class Backend {
 
   test::TestDatabase& database() { return *database_; }
   PgStore& store() { return *store_; }
-  const SessionId& session() const { return session_; }
+  const WorkerSessionId& session() const { return session_; }
 
   // CPU spent so far.
   double Seconds() {
@@ -79,7 +79,7 @@ class Backend {
   const std::string whose_;
   std::unique_ptr<test::TestDatabase> database_;
   std::unique_ptr<PgStore> store_;
-  SessionId session_;
+  WorkerSessionId session_;
   std::string stat_;
 };
 

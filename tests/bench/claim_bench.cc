@@ -30,7 +30,7 @@ class ClaimBench {
     ClaimRequest request;
     request.session = holder_;
     request.keys = std::move(keys);
-    request.given_back = [this](const SubjectId& subject) { return given_back_.at(subject); };
+    request.released_token = [this](const SubjectId& subject) { return released_.at(subject); };
     return request;
   }
   ClaimRequest FromTable(int max) const {
@@ -52,7 +52,7 @@ class ClaimBench {
   void Release(const std::vector<Claimed>& claimed) {
     std::vector<CommitItem> items;
     for (const Claimed& one : claimed) {
-      given_back_[one.subject] = one.token;
+      released_[one.subject] = one.token;
       items.push_back(Step(one));
       items.back().disposition = Disposition::kRelease, items.back().requeue = true;
     }
@@ -73,7 +73,7 @@ class ClaimBench {
     request.worker_name = "bench", request.host = "here", request.version = "1", request.slots = 100'000;
     request.queues = {"default"};
     request.ttl = milliseconds(3'600'000);
-    const SessionId next = Must(backend_.store().OpenSession(request)).session;
+    const WorkerSessionId next = Must(backend_.store().OpenSession(request)).session;
     ACL_CHECK(backend_.store().CloseSession(holder_).ok(), "close");
     holder_ = next;
   }
@@ -83,7 +83,7 @@ class ClaimBench {
   void Begin() {
     CreateItem item = NewBenchRun(R"({"spec":")" + std::string(1'500, 'x') + R"("})");
     item.timers.push_back({"deadline", WallTime(std::chrono::hours(1'000'000))});
-    given_back_[item.subject] = Token{};
+    released_[item.subject] = Token{};
     (void)Must(backend_.store().Create({&item, 1}));
   }
   CommitItem Step(const Claimed& on) const {
@@ -110,8 +110,8 @@ class ClaimBench {
   }
 
   Backend backend_{"application_name = 'bench' AND query ~ 'due_ready|grant_|reap_'"};
-  SessionId holder_;
-  std::map<SubjectId, Token> given_back_;
+  WorkerSessionId holder_;
+  std::map<SubjectId, Token> released_;
 };
 
 void Report(benchmark::State& state, const std::vector<double>& each) {

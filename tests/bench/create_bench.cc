@@ -9,13 +9,13 @@
 namespace acl {
 namespace {
 
-constexpr int kPayloadBytes = 1'900, kSpecBytes = 600;
+constexpr int kPayloadBytes = 1'900, kDefinitionBytes = 600;
 
-std::vector<CreateItem> Runs(int count, const SessionId& grant_to) {
+std::vector<CreateItem> Runs(int count, const WorkerSessionId& grant_to) {
   std::vector<CreateItem> items;
   for (int i = 0; i < count; ++i) {
     CreateItem item = NewBenchRun(R"({"text":")" + std::string(kPayloadBytes, 'x') + R"("})");
-    item.listing->spec_text = std::string(kSpecBytes, 's');
+    item.listing->definition_text = std::string(kDefinitionBytes, 's');
     item.grant_to = grant_to;
     items.push_back(std::move(item));
   }

@@ -5,11 +5,11 @@
 
 #include "shared/base/uuid7.h"
 #include "shared/capability/standard.h"
-#include "shared/spec/loader.h"
+#include "shared/definition/loader.h"
 #include "shared/workflow/create_run.h"
-#include "shared/workflow/run_mold.h"
+#include "shared/workflow/first_event_template.h"
 #include "shared/workflow/workflow_kind.h"
-#include "worker/subject_run.h"
+#include "worker/leased_subject.h"
 
 namespace acl {
 namespace {
@@ -29,7 +29,7 @@ constexpr std::int64_t kBeforeSnapshot = 60;
 struct Bench {
   std::shared_ptr<CapabilityRegistry> registry = std::make_shared<CapabilityRegistry>();
   std::shared_ptr<const SubjectKind> kind;
-  WorkflowSpec spec;
+  WorkflowDefinition definition;
   CreateItem created;
 
   Bench() {
@@ -37,16 +37,16 @@ struct Bench {
     kind = workflow::MakeWorkflowKind(registry);
     Loaded loaded = LoadWorkflow(WorkflowText(), *registry, {});
     ACL_CHECK(loaded.ok(), "the bench's workflow does not load");
-    spec = *loaded.spec;
+    definition = *loaded.definition;
     created = Create();
   }
 
-  CreateItem Create(workflow::RunMolds* molds = nullptr) const {
+  CreateItem Create(workflow::FirstEventTemplates* event_templates = nullptr) const {
     workflow::CreateRequest request;
     request.subject.uuid.bytes[0] = 1;
-    request.spec_text = WorkflowText();
+    request.definition_text = WorkflowText();
     request.submitter = "bench";
-    auto item = workflow::MakeCreateItem(*kind, spec, std::move(request), molds);
+    auto item = workflow::MakeCreateItem(*kind, definition, std::move(request), event_templates);
     ACL_CHECK(item.ok(), "the bench's run cannot be created");
     Event& event = item->events.front();
     event.timestamp = Time(0);
@@ -124,12 +124,12 @@ void CreateRun(benchmark::State& state) {
 BENCHMARK(CreateRun);
 
 // The same of the third run of a workflow and later.
-void CreateRunFromMold(benchmark::State& state) {
+void CreateRunFromTemplate(benchmark::State& state) {
   const Bench bench;
-  workflow::RunMolds molds;
-  for (auto _ : state) benchmark::DoNotOptimize(bench.Create(&molds));
+  workflow::FirstEventTemplates event_templates;
+  for (auto _ : state) benchmark::DoNotOptimize(bench.Create(&event_templates));
 }
-BENCHMARK(CreateRunFromMold);
+BENCHMARK(CreateRunFromTemplate);
 
 void TenSteps(benchmark::State& state) {
   const Bench bench;
@@ -139,7 +139,7 @@ void TenSteps(benchmark::State& state) {
   const Json outputs = {{"text", std::string(130, 'x')}, {"count", 1}};
   std::int64_t steps = 0;
   for (auto _ : state) {
-    SubjectRun run(claimed, *restored, *bench.kind, SessionId{}, {});
+    LeasedSubject run(claimed, *restored, *bench.kind, WorkerSessionId{}, {});
     BuildContext context;
     context.free_slots = 64;
     for (int micros = 100;; micros += 100) {
@@ -148,7 +148,7 @@ void TenSteps(benchmark::State& state) {
       if (!built.ok() || !built->has_value()) return state.SkipWithError("no item");
       benchmark::DoNotOptimize(**built);
       const bool closes = (**built).disposition == Disposition::kClose;
-      if (run.OnOutcome({CommitOutcome::Kind::kCommitted, 0, {}}) == SubjectRun::After::kGone || closes) break;
+      if (run.OnOutcome({CommitOutcome::Kind::kCommitted, 0, {}}) == LeasedSubject::After::kGone || closes) break;
       for (StepCall& call : run.TakeStarts()) {
         StepResult result;
         result.outputs = outputs;

@@ -12,9 +12,9 @@
 #include "shared/base/uuid7.h"
 #include "shared/capability/runner.h"
 #include "shared/capability/standard.h"
+#include "shared/definition/loader.h"
 #include "shared/kernel/fold.h"
 #include "shared/postgres/commit_statement.h"
-#include "shared/spec/loader.h"
 #include "shared/workflow/create_run.h"
 #include "shared/workflow/workflow_kind.h"
 #include "worker/worker_core.h"
@@ -48,7 +48,7 @@ class Bench {
     Loaded loaded = LoadWorkflow(WorkflowText(), *registry_, {});
     ACL_CHECK(loaded.ok(), "the bench's workflow does not load");
     Uuid7Maker ids(clock_, random_);
-    for (std::size_t i = 0; i < kKnown; ++i) granted_.push_back(Granted(*loaded.spec, SubjectId{ids.Make()}));
+    for (std::size_t i = 0; i < kKnown; ++i) granted_.push_back(Granted(*loaded.definition, SubjectId{ids.Make()}));
     RunnerOptions options;
     options.work_folder = folder_;
     options.quick_here = 2 * kInFlight;
@@ -77,7 +77,7 @@ class Bench {
         if (auto* step = std::get_if<command::RunStep>(&command)) {
           jobs.push_back(JobOf(core, std::move(*step)));
         } else {
-          CarryOut(core, command);
+          ExecuteCommand(core, command);
         }
       }
       if (!jobs.empty()) runner_->RunMany(std::move(jobs));
@@ -88,12 +88,12 @@ class Bench {
  private:
   SteadyTime Now() const { return clock_.Steady(); }
 
-  Claimed Granted(const WorkflowSpec& spec, SubjectId subject) const {
+  Claimed Granted(const WorkflowDefinition& definition, SubjectId subject) const {
     workflow::CreateRequest request;
     request.subject = subject;
-    request.spec_text = WorkflowText();
+    request.definition_text = WorkflowText();
     request.submitter = "bench";
-    auto item = workflow::MakeCreateItem(*kind_, spec, std::move(request));
+    auto item = workflow::MakeCreateItem(*kind_, definition, std::move(request));
     ACL_CHECK(item.ok(), "the bench's run cannot be created");
     Event& event = item->events.front();
     event.timestamp = clock_.Wall();
@@ -130,9 +130,9 @@ class Bench {
     return {std::move(step.call), step.stop, std::move(done)};
   }
 
-  void CarryOut(WorkerCore& core, Command& command) {
+  void ExecuteCommand(WorkerCore& core, Command& command) {
     if (std::get_if<command::OpenSession>(&command)) {
-      core.OnSessionOpened(Now(), Now(), SessionGrant{SessionId{NewUuid7()}, clock_.Wall()});
+      core.OnSessionOpened(Now(), Now(), SessionGrant{WorkerSessionId{NewUuid7()}, clock_.Wall()});
     } else if (auto* beat = std::get_if<command::Heartbeat>(&command)) {
       core.OnHeartbeat(Now(), Now(), beat->session, HeartbeatAnswer{clock_.Wall(), {}, {}});
     } else if (auto* claim = std::get_if<command::Claim>(&command)) {

@@ -69,12 +69,12 @@ TEST_F(Continuity, ACoordinatorMayDieAtEveryBoundaryOfACommand) {
     const HttpAnswer again = Say("add_task", task, "ann", key, 1);
     EXPECT_EQ(again.status / 100, 2) << again.body;
     EXPECT_EQ(Say("add_task", task, "ann", key, 1).json()["answer"], again.json()["answer"]) << "asked once more";
-    EXPECT_EQ(Count("SELECT count(*) FROM project_tasks WHERE title = '" + title + "'"), 1);
+    EXPECT_EQ(Count("SELECT count(*) FROM tasks WHERE title = '" + title + "'"), 1);
     EXPECT_EQ(Count("SELECT count(*) FROM events WHERE event_type = 'task.added' AND payload::json->>'title' = '" + title + "'"), 1);
     ASSERT_TRUE(start()) << fleet_->Logs();
     ++said;
   }
-  EXPECT_EQ(Count("SELECT count(*) FROM project_tasks"), 3 + said);
+  EXPECT_EQ(Count("SELECT count(*) FROM tasks"), 3 + said);
   EXPECT_EQ(Ask("next", 0), Ask("next", 1));
   fleet_->ExpectVerified();
 }
@@ -136,13 +136,13 @@ TEST_F(Continuity, NothingIsInferredFromReadingOrFromSilence) {
   ASSERT_TRUE(fleet_->AwaitReady());
   EXPECT_EQ(Ask("next", 0), first) << "after a restart";
   EXPECT_EQ(Count("SELECT count(*) FROM events"), before);
-  EXPECT_EQ(Psql(fleet_->database_url(), "SELECT status FROM project_tasks WHERE task_id = 't2'"), "doing")
+  EXPECT_EQ(Psql(fleet_->database_url(), "SELECT status FROM tasks WHERE task_id = 't2'"), "doing")
       << "nobody said that it ended, and its claim still holds";
   // The claim's time is over: that is an event, and the checkpoint is kept.
   Psql(fleet_->database_url(), "UPDATE timers SET fire_at = now() - interval '1 second'");
   ASSERT_TRUE(WaitUntil([&] { return Count("SELECT count(*) FROM events WHERE event_type = 'task.claim_expired'") == 1; }))
       << fleet_->Logs();
-  EXPECT_EQ(Psql(fleet_->database_url(), "SELECT status FROM project_tasks WHERE task_id = 't2'"), "todo");
+  EXPECT_EQ(Psql(fleet_->database_url(), "SELECT status FROM tasks WHERE task_id = 't2'"), "todo");
   EXPECT_EQ(Psql(fleet_->database_url(), "SELECT next_step FROM checkpoints WHERE task_id = 't2'"), "Name the hero");
 }
 

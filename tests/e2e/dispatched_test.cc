@@ -15,29 +15,30 @@ struct Dispatched : ::testing::Test {
     fleet.StartWorker(1);
   }
   void StartOn(const std::string& queue, int n) { fleet.StartWorker(n, {{"ACL_QUEUES", queue}}); }
-  Json Task(const std::string& id, std::size_t n = 0) {
-    const Json tasks = fleet.Run(id).value("tasks", Json::array());
-    return n < tasks.size() ? tasks[n] : Json::object();
+  Json Dispatch(const std::string& id, std::size_t n = 0) {
+    const Json dispatches = fleet.Run(id).value("dispatches", Json::array());
+    return n < dispatches.size() ? dispatches[n] : Json::object();
   }
-  bool AwaitTask(const std::string& id, const std::string& state, std::size_t n = 0) {
-    if (WaitUntil([&] { return Task(id, n).value("state", "") == state; })) return true;
-    ADD_FAILURE() << "no task " << n << " is " << state << ": " << DumpJson(fleet.Run(id)) << "\n" << fleet.Logs();
+  bool AwaitDispatch(const std::string& id, const std::string& state, std::size_t n = 0) {
+    if (WaitUntil([&] { return Dispatch(id, n).value("state", "") == state; })) return true;
+    ADD_FAILURE() << "no dispatch " << n << " is " << state << ": " << DumpJson(fleet.Run(id)) << "\n" << fleet.Logs();
     return false;
   }
   // Nobody holds the run, and it says what it waits for.
-  bool AwaitBlockedOnTask(const std::string& id) {
+  bool AwaitBlockedOnDispatch(const std::string& id) {
     return WaitUntil([&] {
       const Json state = fleet.Run(id).value("state", Json::object());
-      return state.value("name", "") == "waiting" && state.value("blocked_on", "") == "task";
+      return state.value("name", "") == "waiting" && state.value("blocked_on", "") == "dispatch";
     });
   }
   int NumberOf(const std::string& worker) { return worker.empty() ? -1 : std::stoi(worker.substr(worker.rfind('-') + 1)); }
-  // Each task that ended stands in the journal once.
+  // Each dispatch that ended stands in the journal once.
   void ExpectEachEndOnce(const std::string& id) {
-    for (const Json& task : fleet.Run(id).value("tasks", Json::array())) {
+    for (const Json& dispatch : fleet.Run(id).value("dispatches", Json::array())) {
       int times = 0;
-      for (const Json& event : fleet.Events(id)) times += event.value("/payload/inbox_id"_json_pointer, "") == task.value("task_id", "-");
-      EXPECT_EQ(times, 1) << DumpJson(task);
+      for (const Json& event : fleet.Events(id))
+        times += event.value("/payload/inbox_id"_json_pointer, "") == dispatch.value("dispatch_id", "-");
+      EXPECT_EQ(times, 1) << DumpJson(dispatch);
     }
   }
   static GatedRun::Shape Fork() {
@@ -54,9 +55,9 @@ TEST_F(Dispatched, TwoStepsOfOneRunOnTwoQueuesOverlap) {
   run.Open(1);
   ASSERT_TRUE(run.AwaitStarted(2));
   ASSERT_TRUE(run.AwaitStarted(3)) << "both run, neither has ended";
-  ASSERT_TRUE(AwaitBlockedOnTask(run.id())) << "nobody holds the run meanwhile";
+  ASSERT_TRUE(AwaitBlockedOnDispatch(run.id())) << "nobody holds the run meanwhile";
   const auto status = fleet.Cli({"workflow", "status", run.id()});
-  EXPECT_NE(status.out.find("blocked on task"), std::string::npos) << status.out;
+  EXPECT_NE(status.out.find("blocked on dispatch"), std::string::npos) << status.out;
   EXPECT_NE(status.out.find("step step_2 on queue gpu, run by worker-2 since"), std::string::npos) << status.out;
   EXPECT_NE(status.out.find("step step_3 on queue cpu, run by worker-3 since"), std::string::npos) << status.out;
   run.Open(3);
@@ -68,7 +69,8 @@ TEST_F(Dispatched, TwoStepsOfOneRunOnTwoQueuesOverlap) {
   ExpectEachEndOnce(run.id());
 }
 
-// A third step runs with the lease while a task is out; its worker is killed, another takes the run over, the task goes on and counts once.
+// A third step runs with the lease while a dispatch is out; its worker is killed, another takes the run over, the dispatch goes on and
+// counts once.
 TEST_F(Dispatched, TheRunsLeaseChangesHandsWhileATaskRuns) {
   StartOn("gpu", 2);
   ASSERT_TRUE(fleet.AwaitReady());
@@ -83,26 +85,26 @@ TEST_F(Dispatched, TheRunsLeaseChangesHandsWhileATaskRuns) {
   EXPECT_EQ(fleet.HolderOf(run.id()), 4);
   run.OpenAll();
   run.ExpectCompletedOnce();
-  EXPECT_EQ(run.Starts(2), 1) << "the task did not notice";
+  EXPECT_EQ(run.Starts(2), 1) << "the dispatch did not notice";
   ExpectEachEndOnce(run.id());
 }
 
-TEST_F(Dispatched, ATasksWorkerIsKilledAndAnotherRunsTheNextAttempt) {
+TEST_F(Dispatched, ADispatchesWorkerIsKilledAndAnotherRunsTheNextAttempt) {
   StartOn("gpu", 2);
   StartOn("gpu", 3);
   ASSERT_TRUE(fleet.AwaitReady());
   GatedRun run(fleet, 1, {.queues = {{1, "gpu"}}});
   ASSERT_TRUE(run.AwaitStarted(1));
-  const int taker = NumberOf(Task(run.id()).value("holder", ""));
+  const int taker = NumberOf(Dispatch(run.id()).value("holder", ""));
   ASSERT_GT(taker, 1);
   fleet.worker(taker).Kill();
   ASSERT_TRUE(run.AwaitStarted(1, 2));
   EXPECT_LT(run.Tokens(1)[0], run.Tokens(1)[1]) << "the next attempt's token is higher";
-  EXPECT_EQ(Task(run.id()).value("state", ""), "lost");
+  EXPECT_EQ(Dispatch(run.id()).value("state", ""), "lost");
   run.Open(1);
   run.ExpectCompletedOnce();
   ExpectEachEndOnce(run.id());
-  EXPECT_GT(fleet.Metric(fleet.ApiUrl(), "acl_tasks_total", "lost"), 0);
+  EXPECT_GT(fleet.Metric(fleet.ApiUrl(), "acl_dispatches_total", "lost"), 0);
 }
 
 TEST_F(Dispatched, AKilledWorkersEffectThatMayNotBeRepeatedWaitsForAPerson) {
@@ -111,7 +113,7 @@ TEST_F(Dispatched, AKilledWorkersEffectThatMayNotBeRepeatedWaitsForAPerson) {
   ASSERT_TRUE(fleet.AwaitReady());
   GatedRun run(fleet, 1, {.on_unknown_outcome = "ask", .queues = {{1, "gpu"}}});
   ASSERT_TRUE(run.AwaitStarted(1));
-  fleet.worker(NumberOf(Task(run.id()).value("holder", ""))).Kill();
+  fleet.worker(NumberOf(Dispatch(run.id()).value("holder", ""))).Kill();
   ASSERT_TRUE(WaitUntil([&] { return fleet.Run(run.id()).value("/uncertain"_json_pointer, Json::array()).size() == 1; })) << fleet.Logs();
   ASSERT_EQ(fleet.Cli({"step", "resolve", run.id(), "step_1", "--decision", "retry"}).exit_code, 0);
   ASSERT_TRUE(run.AwaitStarted(1, 2));
@@ -119,21 +121,21 @@ TEST_F(Dispatched, AKilledWorkersEffectThatMayNotBeRepeatedWaitsForAPerson) {
   run.ExpectCompletedOnce();
 }
 
-// SIGSTOP past the heartbeat: the task is lost and runs elsewhere; continued, the late result is refused and counted.
+// SIGSTOP past the heartbeat: the dispatch is lost and runs elsewhere; continued, the late result is refused and counted.
 TEST_F(Dispatched, AFrozenWorkersLateResultIsRefused) {
   StartOn("gpu", 2);
   StartOn("gpu", 3);
   ASSERT_TRUE(fleet.AwaitReady());
   GatedRun run(fleet, 2, {.queues = {{1, "gpu"}}});
   ASSERT_TRUE(run.AwaitStarted(1));
-  const int frozen = NumberOf(Task(run.id()).value("holder", ""));
+  const int frozen = NumberOf(Dispatch(run.id()).value("holder", ""));
   ASSERT_GT(frozen, 1);
   fleet.worker(frozen).Signal(SIGSTOP);
   ASSERT_TRUE(run.AwaitStarted(1, 2));
   run.Open(1);  // both shells end; the frozen worker hears of its own only when it goes on
   ASSERT_TRUE(run.AwaitStarted(2)) << "the second attempt's result counts";
   fleet.worker(frozen).Signal(SIGCONT);
-  EXPECT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.HealthUrl(frozen), "acl_tasks_total", "refused") > 0; })) << fleet.Logs();
+  EXPECT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.HealthUrl(frozen), "acl_dispatches_total", "refused") > 0; })) << fleet.Logs();
   run.Open(2);
   run.ExpectCompletedOnce();
   EXPECT_EQ(run.Starts(1), 2);
@@ -141,7 +143,7 @@ TEST_F(Dispatched, AFrozenWorkersLateResultIsRefused) {
   ExpectEachEndOnce(run.id());
 }
 
-TEST_F(Dispatched, ADrainingWorkerFinishesItsTask) {
+TEST_F(Dispatched, ADrainingWorkerFinishesItsDispatch) {
   StartOn("gpu", 2);
   ASSERT_TRUE(fleet.AwaitReady());
   GatedRun run(fleet, 1, {.queues = {{1, "gpu"}}});
@@ -161,13 +163,13 @@ TEST_F(Dispatched, CancelStopsATaskThatRunsAndEndsOneThatNobodyTook) {
   GatedRun run(fleet, 4, Fork());  // nobody serves queue cpu
   run.Open(1);
   ASSERT_TRUE(run.AwaitStarted(2));
-  ASSERT_TRUE(AwaitTask(run.id(), "started"));
-  ASSERT_TRUE(AwaitTask(run.id(), "queued", 1));
+  ASSERT_TRUE(AwaitDispatch(run.id(), "started"));
+  ASSERT_TRUE(AwaitDispatch(run.id(), "queued", 1));
   ASSERT_EQ(fleet.Cli({"workflow", "cancel", run.id()}).exit_code, 0);
   ASSERT_TRUE(fleet.AwaitStatus(run.id(), "FAILED"));
   ASSERT_TRUE(WaitUntil([&] { return fleet.Run(run.id()).value("closed", false); })) << fleet.Logs();
-  EXPECT_EQ(Task(run.id(), 0).value("state", ""), "cancelled");
-  EXPECT_EQ(Task(run.id(), 1).value("state", ""), "cancelled");
+  EXPECT_EQ(Dispatch(run.id(), 0).value("state", ""), "cancelled");
+  EXPECT_EQ(Dispatch(run.id(), 1).value("state", ""), "cancelled");
   ExpectEachEndOnce(run.id());
   fleet.ExpectVerified();
 }

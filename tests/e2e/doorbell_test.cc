@@ -10,7 +10,7 @@
 namespace acl::test {
 namespace {
 
-// Looking for work and counting it by the clock would take minutes: what starts now was rung for.
+// Looking for work and counting it by the clock would take minutes: what starts now was notified for.
 TEST(Doorbell, ASubmittedRunStartsWithoutAnyPoll) {
   FleetOptions options;
   options.environment = {{"ACL_POLL_MS", "3600000"}, {"ACL_READY_POLL_MS", "60000"}};
@@ -49,7 +49,7 @@ TEST(Doorbell, EveryLineCutInMidRunAndAllRunsStillEnd) {
   ASSERT_TRUE(WaitUntil([&] { return ReadFile(started).size() >= 4; })) << fleet.Logs();
   proxy->Refuse();
   ASSERT_TRUE(WaitUntil([&] { return proxy->open() == 0; }));
-  for (int n = 0; n < 10; ++n) ids.push_back(fleet.Submit(yaml));  // nobody is rung for these
+  for (int n = 0; n < 10; ++n) ids.push_back(fleet.Submit(yaml));  // nobody is notified for these
   WriteFile(go, "");
   for (const auto& id : ids) ASSERT_TRUE(fleet.AwaitStatus(id, "COMPLETED"));
   EXPECT_EQ(proxy->open(), 0);
@@ -60,7 +60,7 @@ TEST(Doorbell, EveryLineCutInMidRunAndAllRunsStillEnd) {
 // A coordinator is killed and another comes up at another port: workers find it without being started again.
 TEST(Doorbell, ACoordinatorAtAnotherAddressIsFound) {
   FleetOptions options;
-  options.environment = {{"ACL_POLL_MS", "3600000"}, {"ACL_READY_POLL_MS", "60000"}};  // what starts was rung for
+  options.environment = {{"ACL_POLL_MS", "3600000"}, {"ACL_READY_POLL_MS", "60000"}};  // what starts was notified for
   Fleet fleet(options);
   fleet.StartCoordinator(0);
   auto& worker = fleet.StartWorker(1);
@@ -91,7 +91,7 @@ TEST(Doorbell, AnIdleFleetOfFourAsksAtMostTenTimesASecond) {
   options.lease_ttl_ms = 10'000;
   options.environment = {{"ACL_REAP_MS", "1000"},
                          {"ACL_TIMERS_MS", "1000"},
-                         {"ACL_LOOP_TTL_MS", "5000"},
+                         {"ACL_LEADER_TTL_MS", "5000"},
                          {"ACL_READY_POLL_MS", "1000"},
                          {"ACL_POLL_MS", "500"},
                          {"ACL_DEV_MODE", "false"},  // API keys are read, too

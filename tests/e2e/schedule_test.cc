@@ -41,7 +41,7 @@ TEST_F(Schedule, FiresThroughACrashOfTheCoordinatorAndHoldsWhenPaused) {
   const auto paused = fleet.Cli({"schedule", "pause", "each-second", "--reason", "enough"});
   ASSERT_EQ(paused.exit_code, 0) << paused.err;
   const auto after_pause = Started();
-  // The duty looked again after a fire time had passed.
+  // The job looked again after a fire time had passed.
   const auto at_pause = Ask("SELECT extract(epoch FROM clock_timestamp())::bigint");
   ASSERT_TRUE(WaitUntil([&] { return Ask("SELECT extract(epoch FROM clock_timestamp())::bigint >= " + at_pause + " + 3") == "t"; }));
   EXPECT_LE(Started(), after_pause + 1) << "one may have been under way";

@@ -114,10 +114,10 @@ class KafkaQueue final : public Relayed {
     fleet_.bootstrap = address ? address : "127.0.0.1:1";
     fleet_.prefix = "c" + std::to_string(random.Next() % 1'000'000'000);
     client_ = *kafka::MakeClientSettings(fleet_, "test");
-    std::vector<kafka::TopicSpec> specs;
-    for (const auto& topic : kafka::StepTopics(fleet_.prefix, {kQueue})) specs.push_back({topic, 3, 1, {}});
-    specs.push_back({kafka::DeadTopic(fleet_.prefix), 1, 1, {}});
-    auto made = kafka::CreateTopics(client_, specs, std::chrono::seconds(30));
+    std::vector<kafka::TopicDefinition> definitions;
+    for (const auto& topic : kafka::StepTopics(fleet_.prefix, {kQueue})) definitions.push_back({topic, 3, 1, {}});
+    definitions.push_back({kafka::DeadTopic(fleet_.prefix), 1, 1, {}});
+    auto made = kafka::CreateTopics(client_, definitions, std::chrono::seconds(30));
     EXPECT_TRUE(made) << made.message();
     sender_ = std::make_unique<kafka::RelaySender>(fleet_, client_, clock);
     EXPECT_TRUE(sender_->Start());
@@ -234,7 +234,7 @@ class QueueConformance : public ::testing::TestWithParam<QueueFactory> {
   }
 
   std::unique_ptr<QueueHarness> harness_;
-  SessionId session_;
+  WorkerSessionId session_;
   std::set<SubjectId> made_, granted_;
   std::vector<SubjectId> order_;
 };
@@ -269,7 +269,7 @@ TEST_P(QueueConformance, WhatHasBegunPassesABacklog) {
   ASSERT_TRUE(held) << held.error();
   ASSERT_EQ(held->claimed.size(), 1u);
   Create(200);
-  ASSERT_TRUE(harness_->store().GiveBack(begun, session_, held->claimed[0].token));
+  ASSERT_TRUE(harness_->store().ReleaseLease(begun, session_, held->claimed[0].token));
   harness_->stores().Advance(milliseconds(1'000));  // longer than a message takes
   auto driver = Started(16);
   ASSERT_TRUE(WaitUntil([&] {

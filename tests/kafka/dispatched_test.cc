@@ -1,4 +1,4 @@
-// Dispatched steps whose tasks travel through a real broker: workers of other queues take them by message.
+// Dispatched steps whose dispatches travel through a real broker: workers of other queues take them by message.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,13 +19,13 @@ struct KafkaDispatched : ::testing::Test {
   }
   void StartOn(const std::string& queue, int n) { fleet->StartWorker(n, {{"ACL_QUEUES", queue}}); }
   std::string Sql(const std::string& sql) { return Psql(fleet->database_url(), sql); }
-  // Two tasks at once after the first step, another step after both.
+  // Two dispatches at once after the first step, another step after both.
   static GatedRun::Shape Fork() {
     return {.depends_on = {{2, "[step_1]"}, {3, "[step_1]"}, {4, "[step_2, step_3]"}}, .queues = {{2, "gpu"}, {3, "cpu"}}};
   }
   std::string TakerOf(const std::string& id, const std::string& step) {
-    for (const Json& task : fleet->Run(id).value("tasks", Json::array())) {
-      if (task.value("step_id", "") == step && task.value("state", "") == "started") return task.value("holder", "");
+    for (const Json& dispatch : fleet->Run(id).value("dispatches", Json::array())) {
+      if (dispatch.value("step_id", "") == step && dispatch.value("state", "") == "started") return dispatch.value("holder", "");
     }
     return "";
   }
@@ -39,12 +39,13 @@ struct KafkaDispatched : ::testing::Test {
     return found;
   }
   void ExpectEachEndOnce(const std::string& id) {
-    const Json tasks = fleet->Run(id).value("tasks", Json::array());
-    EXPECT_FALSE(tasks.empty());
-    for (const Json& task : tasks) {
+    const Json dispatches = fleet->Run(id).value("dispatches", Json::array());
+    EXPECT_FALSE(dispatches.empty());
+    for (const Json& dispatch : dispatches) {
       int times = 0;
-      for (const Json& event : fleet->Events(id)) times += event.value("/payload/inbox_id"_json_pointer, "") == task.value("task_id", "-");
-      EXPECT_EQ(times, 1) << DumpJson(task);
+      for (const Json& event : fleet->Events(id))
+        times += event.value("/payload/inbox_id"_json_pointer, "") == dispatch.value("dispatch_id", "-");
+      EXPECT_EQ(times, 1) << DumpJson(dispatch);
     }
   }
 
@@ -70,7 +71,8 @@ TEST_F(KafkaDispatched, TwoStepsOfOneRunOverlapOnTheWorkersOfTwoQueues) {
   const std::int64_t first = std::min(SeqOf(run.id(), "step.completed", "step_2"), SeqOf(run.id(), "step.completed", "step_3"));
   EXPECT_GT(std::min(SeqOf(run.id(), "step.dispatched", "step_2"), SeqOf(run.id(), "step.dispatched", "step_3")), 0);
   EXPECT_LT(sent, first);
-  EXPECT_EQ(Sql("select count(*) from tasks a join tasks b on a.subject_id = b.subject_id and a.step_id < b.step_id where a.started_at < "
+  EXPECT_EQ(Sql("select count(*) from dispatches a join dispatches b on a.subject_id = b.subject_id and a.step_id < b.step_id where "
+                "a.started_at < "
                 "b.ended_at and b.started_at < a.ended_at"),
             "1")
       << "by the database's times";
@@ -99,9 +101,9 @@ TEST_F(KafkaDispatched, ATaskWhoseWorkerIsKilledGoesToAnother) {
   EXPECT_LT(run.Tokens(2)[0], run.Tokens(2)[1]);
   run.OpenAll();
   run.ExpectCompletedOnce();
-  EXPECT_EQ(run.Starts(3), 1) << "the other task did not notice";
+  EXPECT_EQ(run.Starts(3), 1) << "the other dispatch did not notice";
   EXPECT_EQ(run.Starts(4), 1);
-  EXPECT_EQ(Sql("select string_agg(state, ' ' order by attempt_id) from tasks where step_id = 'step_2'"), "lost done");
+  EXPECT_EQ(Sql("select string_agg(state, ' ' order by attempt_id) from dispatches where step_id = 'step_2'"), "lost done");
   ExpectEachEndOnce(run.id());
 }
 

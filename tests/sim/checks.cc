@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include "shared/journal/segment.h"
-#include "tests/sim/world.h"
+#include "tests/sim/test_bed.h"
 
 namespace acl::test {
 
-void SimWorld::CheckAll() {
+void SimTestBed::CheckAll() {
   std::map<SubjectId, bool> was_closed;
   for (const MemoryRecord& record : store_.Records()) {
     if (record.what == MemoryRecord::What::kReaped && record.held)
@@ -34,7 +34,7 @@ void SimWorld::CheckAll() {
 }
 
 // 1: a journal is a run of events that begins behind a snapshot, on the chain and root of what was before; what is kept can be read alone.
-void SimWorld::CheckJournals(const MemorySubject& subject, const std::vector<Event>& all) {
+void SimTestBed::CheckJournals(const MemorySubject& subject, const std::vector<Event>& all) {
   const auto violated = [&](std::int64_t seq, const std::string& what) {
     report_.violations.push_back(fmt::format("{}: journals: event {}: {}", subject.id.ToString(), seq, what));
   };
@@ -68,7 +68,7 @@ void SimWorld::CheckJournals(const MemorySubject& subject, const std::vector<Eve
   if (!starts) violated(kept_from, "what is kept begins in the middle of a journal");
 }
 
-void SimWorld::CheckSubject(const MemorySubject& subject) {
+void SimTestBed::CheckSubject(const MemorySubject& subject) {
   auto violated = [&](const std::string& what) { report_.violations.push_back(subject.id.ToString() + ": " + what); };
   if (!subject.closed && !(subject.quarantined() && load_.MayEndQuarantined(subject.id))) {
     std::string waits = subject.waiting ? subject.waiting->reason : "nothing";
@@ -142,18 +142,18 @@ void SimWorld::CheckSubject(const MemorySubject& subject) {
       attempt |= candidate.step_id == step_id && candidate.attempt_id == row->second.attempt_id;
     if (!attempt) violated("invariant 3: the completion of " + step_id + " names no attempt");
   }
-  // A task that ended is in the journal once, one of a closed run has ended, and its end names an attempt that exists.
-  for (const MemoryTask& task : subject.tasks) {
-    ++report_.tasks_offered;
-    if (task.state == "lost") ++report_.tasks_lost;
-    if (task.state == "cancelled" && task.token == Token{}) ++report_.tasks_withdrawn;
-    const bool ended = task.state != "queued" && task.state != "started";
-    const std::string name = fmt::format("task of attempt {} of {}", task.attempt_id, task.step_id);
-    if (subject.closed && !ended) violated(fmt::format("{} is {} though the run is closed", name, task.state));
-    if (const int times = inbox_events[task.id.ToString()]; times != (ended ? 1 : 0))
-      violated(fmt::format("{} is {} and stands {} times in the journal", name, task.state, times));
+  // A dispatch that ended is in the journal once, one of a closed run has ended, and its end names an attempt that exists.
+  for (const MemoryDispatch& dispatch : subject.dispatches) {
+    ++report_.dispatches_offered;
+    if (dispatch.state == "lost") ++report_.dispatches_lost;
+    if (dispatch.state == "cancelled" && dispatch.token == Token{}) ++report_.dispatches_withdrawn;
+    const bool ended = dispatch.state != "queued" && dispatch.state != "started";
+    const std::string name = fmt::format("dispatch of attempt {} of {}", dispatch.attempt_id, dispatch.step_id);
+    if (subject.closed && !ended) violated(fmt::format("{} is {} though the run is closed", name, dispatch.state));
+    if (const int times = inbox_events[dispatch.id.ToString()]; times != (ended ? 1 : 0))
+      violated(fmt::format("{} is {} and stands {} times in the journal", name, dispatch.state, times));
     const bool attempt = std::any_of(subject.attempts.begin(), subject.attempts.end(), [&](const AttemptRow& row) {
-      return row.step_id == task.step_id && row.attempt_id == task.attempt_id;
+      return row.step_id == dispatch.step_id && row.attempt_id == dispatch.attempt_id;
     });
     if (!attempt) violated(name + " has no attempt");
   }

@@ -1,16 +1,16 @@
 // Whoever makes runs and sends them inputs.
 #include <algorithm>
 
-#include "tests/sim/world.h"
+#include "tests/sim/test_bed.h"
 
 namespace acl::test {
 
-void SimWorld::CreateSubject(int tries, std::shared_ptr<CreateItem> item) {
+void SimTestBed::CreateSubject(int tries, std::shared_ptr<CreateItem> item) {
   item->request_key = item->subject.ToString();
   item->grant_to = grants_.Take(*item);
   auto answer = client_store_.Create(std::span(item.get(), 1));
   if (item->grant_to) {
-    const SessionId session = *item->grant_to;
+    const WorkerSessionId session = *item->grant_to;
     const bool created = answer && answer->front().kind == CreateOutcome::Kind::kCreated;
     if (created && answer->front().granted) {
       ++report_.granted_as_made;
@@ -34,7 +34,8 @@ void SimWorld::CreateSubject(int tries, std::shared_ptr<CreateItem> item) {
   After(Ms(50, 400), [this, tries, item] { CreateSubject(tries + 1, item); });
 }
 
-void SimWorld::PostSignal(const SubjectId& subject, const std::string& kind, const Json& payload, std::shared_ptr<InboxId> id, int tries) {
+void SimTestBed::PostSignal(const SubjectId& subject, const std::string& kind, const Json& payload, std::shared_ptr<InboxId> id,
+                            int tries) {
   InboxPost post{subject, *id, kind, DumpJson(payload), id->ToString()};
   auto answer = client_store_.Post(post);
   if (answer) {
@@ -50,14 +51,14 @@ void SimWorld::PostSignal(const SubjectId& subject, const std::string& kind, con
 }
 
 // At any moment: before a client's next input hides it.
-void SimWorld::CheckWakes(const MemorySubject& subject, const std::set<SubjectId>& ready) {
+void SimTestBed::CheckWakes(const MemorySubject& subject, const std::set<SubjectId>& ready) {
   if (subject.holder || subject.quarantined() || subject.waiting || !subject.timers.empty() || ready.contains(subject.id)) return;
-  const bool task = std::any_of(subject.tasks.begin(), subject.tasks.end(),
-                                [](const MemoryTask& one) { return one.state == "queued" || one.state == "started"; });
-  if (!task) report_.violations.push_back(subject.id.ToString() + ": open, and nothing will ever wake it");
+  const bool dispatch = std::any_of(subject.dispatches.begin(), subject.dispatches.end(),
+                                    [](const MemoryDispatch& one) { return one.state == "queued" || one.state == "started"; });
+  if (!dispatch) report_.violations.push_back(subject.id.ToString() + ": open, and nothing will ever wake it");
 }
 
-void SimWorld::Clients() {
+void SimTestBed::Clients() {
   std::set<SubjectId> ready;
   for (const MemoryStore::ReadyRow& row : store_.Ready()) ready.insert(row.subject);
   for (const SubjectId& id : store_.Subjects()) {

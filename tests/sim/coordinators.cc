@@ -1,12 +1,12 @@
-// The simulated fleet's coordinators: what befalls them, how long their calls take, and what must hold of their duties.
+// The simulated fleet's coordinators: what befalls them, how long their calls take, and what must hold of their jobs.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "shared/schedule/cron.h"
-#include "tests/sim/duty_process.h"
-#include "tests/sim/world.h"
+#include "tests/sim/job_process.h"
+#include "tests/sim/test_bed.h"
 
 namespace acl::test {
 
@@ -14,41 +14,41 @@ namespace {
 
 using coordinator::SecondsOf;
 
-constexpr milliseconds kLoopTtl{2'000};
+constexpr milliseconds kLeaderTtl{2'000};
 constexpr FaultyStore::Rates kRates{.unavailable = 0.03, .lost_request = 0.02, .lost_answer = 0.05};
 
-bool WakesWithWork(const std::string& duty) { return duty.starts_with("relay-"); }
+bool WakesWithWork(const std::string& job) { return job.starts_with("relay-"); }
 
 }  // namespace
 
-// What a coordinator's duties ask beside the store.
-class SimWorld::AwaitedQueries final : public MemoryQueries {
+// What a coordinator's jobs ask beside the store.
+class SimTestBed::AwaitedQueries final : public MemoryQueries {
  public:
-  explicit AwaitedQueries(SimWorld& world) : MemoryQueries(world.store_, world.clock_), world_(world) {}
+  explicit AwaitedQueries(SimTestBed& test_bed) : MemoryQueries(test_bed.store_, test_bed.clock_), test_bed_(test_bed) {}
   Result<std::vector<std::string>> ReadyQueues() override {
-    world_.OnTheWay(false);
+    test_bed_.OnTheWay(false);
     auto queues = MemoryQueries::ReadyQueues();
-    world_.OnTheWay(true);
+    test_bed_.OnTheWay(true);
     return queues;
   }
   Result<Backlog> ReadBacklog() override {
-    world_.OnTheWay(false);
+    test_bed_.OnTheWay(false);
     auto backlog = MemoryQueries::ReadBacklog();
-    world_.OnTheWay(true);
+    test_bed_.OnTheWay(true);
     return backlog;
   }
 
  private:
-  SimWorld& world_;
+  SimTestBed& test_bed_;
 };
 
-struct SimWorld::Coordinator {
-  // As a configuration with small batches would be, so that a turn seldom gets all.
+struct SimTestBed::Coordinator {
+  // As a configuration with small batches would be, so that a tick seldom gets all.
   class SmallBatches final : public FaultyStore {
    public:
-    SmallBatches(SimWorld& world, int most) : FaultyStore(world.store_, world.random_.Next(), kRates), most_(most) {
-      SetStrikes(world.StoreStrikes());
-      SetHook([&world](std::string_view function, bool done) { world.OnTheWay(done, function == "Create" ? 4 : 25); });
+    SmallBatches(SimTestBed& test_bed, int most) : FaultyStore(test_bed.store_, test_bed.random_.Next(), kRates), most_(most) {
+      SetStrikes(test_bed.StoreStrikes());
+      SetHook([&test_bed](std::string_view function, bool done) { test_bed.OnTheWay(done, function == "Create" ? 4 : 25); });
     }
     Result<ReapAnswer> Reap(int max) override { return FaultyStore::Reap(std::min(max, most_)); }
     Result<FireAnswer> FireTimers(int max) override { return FaultyStore::FireTimers(std::min(max, most_)); }
@@ -60,7 +60,8 @@ struct SimWorld::Coordinator {
     const int most_;
   };
 
-  explicit Coordinator(SimWorld& world) : store(world, 1 + int(world.random_.Below(8))), queries(world), random(world.random_.Next()) {}
+  explicit Coordinator(SimTestBed& test_bed)
+      : store(test_bed, 1 + int(test_bed.random_.Below(8))), queries(test_bed), random(test_bed.random_.Next()) {}
 
   SmallBatches store;
   AwaitedQueries queries;
@@ -68,11 +69,11 @@ struct SimWorld::Coordinator {
   std::uint64_t incarnation = 0;
   bool frozen = false, down = false;
   std::vector<std::function<void()>> deferred;  // what it finds when it goes on
-  std::unique_ptr<DutyProcess> process;         // or it is dead
-  coordinator::RowsTold told;                   // of its relays
+  std::unique_ptr<JobProcess> process;          // or it is dead
+  coordinator::ReadyHints told;                 // of its relays
 };
 
-void SimWorld::MakeCoordinators() {
+void SimTestBed::MakeCoordinators() {
   schedules_.is_open = [this](const SubjectId& run) { return store_.IsOpen(run); };
   schedules_.has_key = [this](const std::string& key) { return store_.HasRequestKey(key); };
   schedules_.between = [this](std::string_view, bool done) -> Status {
@@ -101,9 +102,9 @@ void SimWorld::MakeCoordinators() {
   After(Ms(500, 1'500), [this] { TroubleCoordinators(); });
 }
 
-void SimWorld::StartCoordinator(Coordinator& of) {
+void SimTestBed::StartCoordinator(Coordinator& of) {
   const std::uint64_t incarnation = ++of.incarnation;
-  DutyProcess::Outside outside{clock_, of.random, {}, {}, {}, {}};
+  JobProcess::Outside outside{clock_, of.random, {}, {}, {}, {}};
   outside.after = [this, &of, incarnation](Micros delay, std::function<void()> run) {
     After(delay, [&of, incarnation, run = std::move(run)]() mutable {
       if (of.incarnation != incarnation) return;
@@ -117,11 +118,11 @@ void SimWorld::StartCoordinator(Coordinator& of) {
   outside.reaches_database = [&of] { return !of.down; };
   outside.held = [this](const std::string& name, Token token) {
     Trace(name.size() * 31 + std::uint64_t(token.value));
-    ++report_.duties_taken;
+    ++report_.jobs_taken;
   };
-  outside.turn = [this, &of](const std::string& name) { CheckTurn(of, name); };
+  outside.tick = [this, &of](const std::string& name) { CheckTick(of, name); };
   const auto some = [this](std::uint64_t low, std::uint64_t high) { return std::chrono::duration_cast<milliseconds>(Ms(low, high)); };
-  coordinator::DutyPlan plan;
+  coordinator::JobPlan plan;
   plan.timers = some(100, 1'000);
   plan.reap = some(100, 1'000);
   plan.ready = some(300, 1'000);
@@ -135,15 +136,15 @@ void SimWorld::StartCoordinator(Coordinator& of) {
     if (of.process) of.process->Wake(WakesWithWork);
     Hint(queue);
   };
-  const coordinator::TurnContext context{of.store, of.queries, clock_, metrics_, ring, ring};
+  const coordinator::JobContext context{of.store, of.queries, clock_, metrics_, ring, ring};
   const coordinator::ScheduleContext firing{schedules_, {of.store, *scheduled_.capabilities, *scheduled_.kind, ids_}, metrics_, {ring, {}}};
-  auto [planned, told] = coordinator::PlanDuties(context, firing, plan);
-  of.told = std::move(told);
-  if (scheduled_.schedules.empty()) std::erase_if(planned, [](const auto& duty) { return duty.name == coordinator::kSchedulesDuty; });
-  of.process = std::make_unique<DutyProcess>(std::move(planned), SessionId{ids_.Make()}, kLoopTtl, of.store, std::move(outside));
+  auto [planned, told] = coordinator::PlanJobs(context, firing, plan);
+  of.hinted = std::move(told);
+  if (scheduled_.schedules.empty()) std::erase_if(planned, [](const auto& job) { return job.name == coordinator::kSchedulesJob; });
+  of.process = std::make_unique<JobProcess>(std::move(planned), WorkerSessionId{ids_.Make()}, kLeaderTtl, of.store, std::move(outside));
 }
 
-void SimWorld::TellReady(const std::vector<StepMessage>& rows, bool all) {
+void SimTestBed::TellReady(const std::vector<StepMessage>& rows, bool all) {
   if (!messages_) return;
   for (const auto& of : coordinators_) {
     if (Strikes(faults() && random_.Below(4) == 0, "rows that were made ready are not heard of")) continue;
@@ -151,21 +152,21 @@ void SimWorld::TellReady(const std::vector<StepMessage>& rows, bool all) {
     for (int n = 0; n < times; ++n) {
       After(Ms(0, 5), [this, &of = *of, incarnation = of->incarnation, rows, all] {
         if (of.incarnation != incarnation || !of.process || of.frozen) return;
-        report_.rows_told += std::int64_t(rows.size());
-        if (!of.told(rows).all || !all) of.process->Wake(WakesWithWork);
+        report_.ready_hints += std::int64_t(rows.size());
+        if (!of.hinted(rows).all || !all) of.process->Wake(WakesWithWork);
       });
     }
   }
 }
 
-void SimWorld::OnTheWay(bool back, std::uint64_t slow_of) {
-  if (!DutyProcess::InAFiber()) return;
+void SimTestBed::OnTheWay(bool back, std::uint64_t slow_of) {
+  if (!JobProcess::InAFiber()) return;
   const char* what = back ? "an answer to a coordinator is slow" : "a coordinator's request is slow";
   const bool slow = Strikes(faults() && random_.Below(slow_of) == 0, what);
-  DutyProcess::Await(slow ? Ms(200, 3'000) : random_.Below(2) == 0 ? Micros(0) : Micros(random_.Below(4'000)));
+  JobProcess::Await(slow ? Ms(200, 3'000) : random_.Below(2) == 0 ? Micros(0) : Micros(random_.Below(4'000)));
 }
 
-void SimWorld::TroubleCoordinators() {
+void SimTestBed::TroubleCoordinators() {
   if (!faults()) {
     for (auto& one : coordinators_) {
       one->store.SetRates({});
@@ -210,29 +211,29 @@ void SimWorld::TroubleCoordinators() {
       break;
     }
     default: {
-      if (!Strikes(true, "the duties are stolen")) break;
-      ++report_.duties_stolen;
-      store_.ExpireLoops();
-      stolen_until_ = clock_.now() + kLoopTtl;
+      if (!Strikes(true, "the jobs are stolen")) break;
+      ++report_.jobs_stolen;
+      store_.ExpireLeaders();
+      stolen_until_ = clock_.now() + kLeaderTtl;
     }
   }
   After(Ms(300, 2'000), [this] { TroubleCoordinators(); });
 }
 
-// A coordinator trusts a lease less long than the database does: a turn begins under it, unless it was stolen a moment ago.
-void SimWorld::CheckTurn(const Coordinator& of, const std::string& duty) {
-  Trace(duty.size() + 17);
-  ++report_.turns;
+// A coordinator trusts a lease less long than the database does: a tick begins under it, unless it was stolen a moment ago.
+void SimTestBed::CheckTick(const Coordinator& of, const std::string& job) {
+  Trace(job.size() + 17);
+  ++report_.ticks;
   for (const auto& other : coordinators_) {
-    if (other.get() != &of && other->process && other->process->turning(duty)) ++report_.turns_side_by_side;
+    if (other.get() != &of && other->process && other->process->turning(job)) ++report_.turns_side_by_side;
   }
-  const auto row = store_.LoopOf(duty);
+  const auto row = store_.LeaderOf(job);
   const bool holds = row && row->session == of.process->session() && row->lease.expires_at > clock_.Wall();
   if (!holds && clock_.now() >= stolen_until_)
-    report_.violations.push_back(fmt::format("a turn of the duty {} began without its lease", duty));
+    report_.violations.push_back(fmt::format("a tick of the job {} began without its lease", job));
 }
 
-bool SimWorld::SchedulesAreDone() {
+bool SimTestBed::SchedulesAreDone() {
   return std::all_of(scheduled_.schedules.begin(), scheduled_.schedules.end(), [&](const schedule::NewSchedule& one) {
     const auto row = schedules_.Get(kDefaultProject, one.row.name);
     return !row->waiting_at && (!row->next_fire_at || SecondsOf(*row->next_fire_at) > fire_times_[one.row.name].back());
@@ -240,7 +241,7 @@ bool SimWorld::SchedulesAreDone() {
 }
 
 // Each fire time came to something, once: a run that exists, or a reason why there is none. No run is of a fire time that nobody knows.
-void SimWorld::CheckSchedules() {
+void SimTestBed::CheckSchedules() {
   std::map<SubjectId, std::string> runs;  // not accounted for, by schedule
   for (const SubjectId& id : store_.Subjects()) {
     const auto subject = store_.Inspect(id);

@@ -1,7 +1,7 @@
 #pragma once
 // Counters under simulation: the kernel's protocols without any workflow.
 
-#include "tests/sim/world.h"
+#include "tests/sim/test_bed.h"
 #include "tests/support/counter_kind.h"
 
 namespace acl::test {

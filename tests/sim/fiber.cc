@@ -52,7 +52,7 @@ class Stacks {
     ACL_CHECK(mprotect(one, std::size_t(sysconf(_SC_PAGESIZE)), PROT_NONE) == 0, "the last page of a stack can be guarded");
     return one;
   }
-  void GiveBack(void* one) { free_.push_back(one); }
+  void ReleaseLease(void* one) { free_.push_back(one); }
 
  private:
   std::vector<void*> free_;
@@ -108,7 +108,7 @@ Fiber::~Fiber() {
     ACL_CHECK(ended_, "a fiber that goes is unwound to its end");
   }
   ACL_FIBER_TSAN(__tsan_destroy_fiber(switch_->own_tsan));
-  OfThisThread().GiveBack(switch_->stack);
+  OfThisThread().ReleaseLease(switch_->stack);
 }
 
 void Fiber::Enter() {

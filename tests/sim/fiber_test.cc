@@ -54,7 +54,7 @@ TEST(FiberTest, ManyTakeTurns) {
   for (int n = 0; n < 20; ++n) EXPECT_EQ(done[std::size_t(n)], n);
 }
 
-// As a process that is killed: what it holds is given back, and what would block while that happens does not.
+// As a process that is killed: what it holds is released, and what would block while that happens does not.
 TEST(FiberTest, ItsStackIsUnwoundWhenItGoes) {
   std::string said;
   Fiber* self = nullptr;

@@ -21,17 +21,17 @@ CreateItem KillerLoad::MakeSubject(Random& random, const SubjectId& id) {
   const auto number = kinds_made_.size();
   const Kind kind = number < 3 ? Kind(number) : random.Below(2) == 0 ? Kind::kLong : Kind::kQuick;
   kinds_made_[id] = kind;
-  WorkflowSpec spec;
-  spec.name = "simulated";
-  spec.owner = "sim";
-  spec.max_execution_time = std::chrono::seconds(0);
-  const auto add = [&](const std::string& name, const std::string& capability) -> StepSpec& {
-    StepSpec step;
+  WorkflowDefinition definition;
+  definition.name = "simulated";
+  definition.owner = "sim";
+  definition.max_execution_time = std::chrono::seconds(0);
+  const auto add = [&](const std::string& name, const std::string& capability) -> StepDefinition& {
+    StepDefinition step;
     step.name = name;
     step.agent_name = "sim";
     step.capability = capability;
     step.inputs = Json{{"text", "go"}};
-    return spec.steps.emplace_back(std::move(step));
+    return definition.steps.emplace_back(std::move(step));
   };
   if (random.Below(2) == 0) add("first", "sim.idempotent");
   switch (kind) {
@@ -46,7 +46,7 @@ CreateItem KillerLoad::MakeSubject(Random& random, const SubjectId& id) {
   workflow::CreateRequest request;
   request.subject = id;
   request.submitter = "sim";
-  auto item = workflow::MakeCreateItem(kind_of_runs(), spec, std::move(request));
+  auto item = workflow::MakeCreateItem(kind_of_runs(), definition, std::move(request));
   ACL_CHECK(item.ok(), "a simulated workflow can be created");
   return std::move(*item);
 }

@@ -28,7 +28,7 @@ TEST(KillerSim, WhoeverKillsIsJudgedAndEverybodyElseGoesOn) {
   int completed = 0, kills = 0, most = 0, released = 0;
   for (std::uint64_t seed = first; seed < first + seeds && sum.violations.empty(); ++seed) {
     KillerLoad load;
-    sum.Add(SimWorld(seed, load, Killers()).Run());
+    sum.Add(SimTestBed(seed, load, Killers()).Run());
     for (const auto& [kind, times] : load.judged()) judged[kind] += times;
     for (const auto& [subject, times] : load.kills()) kills += times, most = std::max(most, times);
     completed += load.completed();

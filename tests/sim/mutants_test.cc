@@ -36,7 +36,7 @@ const Mistake kMistakes[] = {
     {"no_fence", Met::kByCounters, "invariant 4"},
     {"stale_claim", Met::kByCounters, "read too early", [](MemoryStore::Mutants& m) { m.stale_claim = true; }},
     {"wake_ignored_at_release", Met::kByCounters, "signal"},
-    {"no_task_compare", Met::kByWorkflows, "task", [](MemoryStore::Mutants& m) { m.no_task_compare = true; }},
+    {"no_dispatch_compare", Met::kByWorkflows, "dispatch", [](MemoryStore::Mutants& m) { m.no_dispatch_compare = true; }},
     {"fence_in_an_earlier_transaction", Met::kByCounters, "invariant 4"},
     {"owner_by_name", Met::kByCounters, "invariant 4"},
     {"lease_deleted_on_release", Met::kByCounters, "invariant 4"},
@@ -51,7 +51,7 @@ const Mistake kMistakes[] = {
     {"signal_before_wait_lost", Met::kByWorkflows, "a signal that had come"},
     {"approval_without_digest", Met::kByWorkflows, "about another digest"},
     {"decision_not_compare_and_set", Met::kByWorkflows, "quarantined"},
-    {"duty_outlives_its_lease", Met::kByCounters, "without its lease"},
+    {"job_outlives_its_lease", Met::kByCounters, "without its lease"},
     {"lease_counted_from_the_answer", Met::kByCounters, "without its lease"},
     {"reap_by_an_earlier_look", Met::kByCounters, "from a session that lived"},
     {"timers_sleep_until_the_next", Met::kByWorkflows, "not closed after healing"},
@@ -85,7 +85,7 @@ TEST_P(Mutants, IsNoticed) {
     SimLoad& load = mistake.met == Met::kByCounters    ? static_cast<SimLoad&>(counters)
                     : mistake.met == Met::kByWorkflows ? static_cast<SimLoad&>(workflows)
                                                        : killers;
-    for (const std::string& violation : SimWorld(seed, load, options).Run().violations) {
+    for (const std::string& violation : SimTestBed(seed, load, options).Run().violations) {
       if (violation.find(mistake.noticed) != std::string::npos) noticed = violation;
     }
   }
@@ -104,9 +104,9 @@ TEST(MutantsBuild, IsGreenWithoutAMistake) {
     CounterLoad counters;
     WorkflowLoad workflows;
     SimOptions options;
-    EXPECT_TRUE(SimWorld(seed, counters, options).Run().violations.empty()) << "seed " << seed;
+    EXPECT_TRUE(SimTestBed(seed, counters, options).Run().violations.empty()) << "seed " << seed;
     options.subjects = 8;
-    EXPECT_TRUE(SimWorld(seed, workflows, options).Run().violations.empty()) << "seed " << seed;
+    EXPECT_TRUE(SimTestBed(seed, workflows, options).Run().violations.empty()) << "seed " << seed;
   }
 }
 

@@ -1,5 +1,5 @@
-// Projects on several coordinators under faults (project_world.h).
-#include "tests/sim/project_world.h"
+// Projects on several coordinators under faults (project_test_bed.h).
+#include "tests/sim/project_test_bed.h"
 
 #include <gtest/gtest.h>
 
@@ -31,11 +31,11 @@ TEST_P(ProjectSimSeeds, HoldAndMeetWhatTheyClaimTo) {
   ProjectReport all;
   for (int n = 0; n < count; ++n) {
     const auto seed = std::uint64_t(GetParam() * count + n + 1);
-    const ProjectReport report = ProjectWorld(seed).Run();
+    const ProjectReport report = ProjectTestBed(seed).Run();
     all.Add(report);
     ASSERT_TRUE(report.violations.empty()) << "seed " << seed << "\n" << FirstOf(report);
     if (n % 25 != 0) continue;
-    ASSERT_EQ(ProjectWorld(seed).Run().end, report.end) << "seed " << seed << " gives another run the second time";
+    ASSERT_EQ(ProjectTestBed(seed).Run().end, report.end) << "seed " << seed << " gives another run the second time";
   }
   std::cout << "sim: " << all.ToString() << "\n";
   for (const std::int64_t met : {all.refused, all.repeats, all.started, all.taken, all.expired, all.late_refused, all.completed, all.killed,
@@ -64,7 +64,7 @@ TEST_P(ProjectMutants, IsNoticed) {
   ChosenMutant() = mistake.name;
   std::string noticed;
   for (std::uint64_t seed = 1; seed <= 40 && noticed.empty(); ++seed) {
-    const ProjectReport report = ProjectWorld(seed).Run();
+    const ProjectReport report = ProjectTestBed(seed).Run();
     for (const std::string& one : report.violations) {
       if (one.find(mistake.noticed) != std::string::npos) noticed = one;
     }

@@ -1,7 +1,7 @@
 // What runs of the simulator met, summed up and in words.
 #include <fmt/format.h>
 
-#include "tests/sim/world.h"
+#include "tests/sim/test_bed.h"
 
 namespace acl::test {
 
@@ -29,18 +29,18 @@ void SimReport::Add(const SimReport& other) {
   messages_repeated += other.messages_repeated;
   messages_dropped += other.messages_dropped;
   late_claims += other.late_claims;
-  rows_told += other.rows_told;
-  tasks_offered += other.tasks_offered;
-  tasks_taken += other.tasks_taken;
-  task_results += other.task_results;
-  tasks_lost += other.tasks_lost;
-  tasks_withdrawn += other.tasks_withdrawn;
+  ready_hints += other.ready_hints;
+  dispatches_offered += other.dispatches_offered;
+  dispatches_taken += other.dispatches_taken;
+  dispatch_results += other.dispatch_results;
+  dispatches_lost += other.dispatches_lost;
+  dispatches_withdrawn += other.dispatches_withdrawn;
   late_results_refused += other.late_results_refused;
-  task_results_kept += other.task_results_kept;
+  dispatch_results_kept += other.dispatch_results_kept;
   turns += other.turns;
   turns_side_by_side += other.turns_side_by_side;
-  duties_taken += other.duties_taken;
-  duties_stolen += other.duties_stolen;
+  jobs_taken += other.jobs_taken;
+  jobs_stolen += other.jobs_stolen;
   coordinators_killed += other.coordinators_killed;
   coordinators_frozen += other.coordinators_frozen;
   fire_times += other.fire_times;
@@ -58,17 +58,18 @@ std::string SimReport::ToString() const {
       "subjects {} closed {} events {} takeovers {} stale-commits-refused {} unknown-commits {} (landed {}) signals-acked {} "
       "signals-at-close {} direct {} crashes {} freezes {} uncertain-resolved {} snapshots {} journals {} (events dropped {}) effects {} "
       "stale-effects-refused {} "
-      "claimed-by-message {} messages-lost {} repeated {} dropped {} late-claims {} rows-told {} tasks-offered {} taken {} results {} lost "
+      "claimed-by-message {} messages-lost {} repeated {} dropped {} late-claims {} rows-told {} dispatches-offered {} taken {} results {} "
+      "lost "
       "{} withdrawn "
       "{} "
-      "late-results-refused {} results-kept {} turns {} (side by side {}) duties-taken {} stolen {} coordinators-killed {} frozen {} "
+      "late-results-refused {} results-kept {} turns {} (side by side {}) jobs-taken {} stolen {} coordinators-killed {} frozen {} "
       "fire-times {} scheduled-runs {} hints {} granted-as-made {} (unheard {} heard-twice {} to-the-dead {}) violations {}",
       subjects, closed, events, takeovers, stale_commits_refused, unknown_commits, unknown_landed, signals_acked, signals_at_close,
       direct_commands, crashes, freezes, uncertain_resolved, snapshots, rolls, dropped, effects, stale_effects_refused, by_messages,
-      messages_lost, messages_repeated, messages_dropped, late_claims, rows_told, tasks_offered, tasks_taken, task_results, tasks_lost,
-      tasks_withdrawn, late_results_refused, task_results_kept, turns, turns_side_by_side, duties_taken, duties_stolen, coordinators_killed,
-      coordinators_frozen, fire_times, scheduled_runs, hints, granted_as_made, grants_unheard, grants_heard_twice, grants_to_the_dead,
-      violations.size());
+      messages_lost, messages_repeated, messages_dropped, late_claims, ready_hints, dispatches_offered, dispatches_taken, dispatch_results,
+      dispatches_lost, dispatches_withdrawn, late_results_refused, dispatch_results_kept, turns, turns_side_by_side, jobs_taken,
+      jobs_stolen, coordinators_killed, coordinators_frozen, fire_times, scheduled_runs, hints, granted_as_made, grants_unheard,
+      grants_heard_twice, grants_to_the_dead, violations.size());
 }
 
 }  // namespace acl::test

@@ -10,7 +10,7 @@ namespace {
 
 SimReport RunOne(std::uint64_t seed, const MakeLoad& make, const SimOptions& options) {
   auto load = make();
-  return SimWorld(seed, *load, options).Run();
+  return SimTestBed(seed, *load, options).Run();
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ SimReport RunSeeds(std::uint64_t first, int count, const MakeLoad& make, const S
   for (std::uint64_t seed = begin; seed < end; ++seed) {
     const SimOptions options = OptionsOf(seed, large);
     auto load = make();
-    const SimReport report = SimWorld(seed, *load, options).Run();
+    const SimReport report = SimTestBed(seed, *load, options).Run();
     sum.Add(report);
     if (ended) ended(*load);
     if (!report.violations.empty()) {

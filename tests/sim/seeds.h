@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "tests/sim/world.h"
+#include "tests/sim/test_bed.h"
 
 namespace acl::test {
 

@@ -23,7 +23,7 @@ const std::vector<std::string>& CapabilityIds() {
 }
 
 // What a scope says of itself; how many lists of steps it holds.
-int MakeScope(StepSpec& scope, Random& random) {
+int MakeScope(StepDefinition& scope, Random& random) {
   const StepType types[] = {StepType::kParallel, StepType::kSequence, StepType::kCondition, StepType::kForeach};
   scope.type = types[random.Below(4)];
   scope.fail_wait = random.Below(2) == 0;
@@ -40,11 +40,11 @@ int MakeScope(StepSpec& scope, Random& random) {
 }
 
 // A step that asks some of the people of DecisionOf.
-void MakeGate(StepSpec& step, Random& random) {
+void MakeGate(StepDefinition& step, Random& random) {
   step.type = StepType::kHumanApproval;
   step.signal.reset();
   step.inputs = Json{{"message", "go on with {{start}}?"}};
-  ApprovalSpec& gate = step.approval.emplace();
+  ApprovalDefinition& gate = step.approval.emplace();
   gate.timeout = Json(random.Below(2) == 0 ? "4s" : "20s");
   gate.min_approvals = 1 + int(random.Below(2));
   gate.allow_requester = random.Below(2) == 0;
@@ -73,48 +73,48 @@ std::optional<std::pair<std::string, Json>> DecisionOf(Random& random, const Mem
 }
 
 // What CHILD steps start.
-WorkflowSpec Leaf(Random& random) {
-  WorkflowSpec leaf;
+WorkflowDefinition Leaf(Random& random) {
+  WorkflowDefinition leaf;
   leaf.name = "leaf";
   leaf.owner = "sim";
   for (std::uint64_t n = 0, count = 1 + random.Below(3); n < count; ++n) {
-    StepSpec step;
+    StepDefinition step;
     step.name = fmt::format("l{}", n);
     step.agent_name = "sim";
     step.capability = random.Below(2) == 0 ? "sim.idempotent" : "sim.pure";
     step.inputs = Json{{"text", "leaf"}};
     step.retry.max_attempts = 1 + int(random.Below(3));
-    if (random.Below(2) == 0) step.compensation = CompensationSpec{"sim.idempotent", Json{{"text", "undo leaf"}}, "", {}};
+    if (random.Below(2) == 0) step.compensation = CompensationDefinition{"sim.idempotent", Json{{"text", "undo leaf"}}, "", {}};
     leaf.steps.push_back(std::move(step));
   }
   return leaf;
 }
 
 // Runs of the same steps, in which some stand in others: two deep at most.
-void PutIntoScopes(WorkflowSpec& spec, Random& random) {
-  std::vector<StepSpec> flat = std::exchange(spec.steps, {});
+void PutIntoScopes(WorkflowDefinition& definition, Random& random) {
+  std::vector<StepDefinition> flat = std::exchange(definition.steps, {});
   int outer = -1, outer_left = 0;
   for (std::size_t i = 0; i < flat.size();) {
     if (outer_left == 0) outer = -1;
     int parent = outer;
     if (random.Below(3) == 0 && i + 2 < flat.size()) {
-      StepSpec scope;
+      StepDefinition scope;
       scope.name = fmt::format("scope{}", i);
       scope.agent_name = "sim";
       scope.parent = outer;
       const int lists = MakeScope(scope, random);
-      parent = int(spec.steps.size());
-      spec.steps.push_back(std::move(scope));
+      parent = int(definition.steps.size());
+      definition.steps.push_back(std::move(scope));
       for (int list = 1; list < lists; ++list) {
         flat[i].parent = parent;
         flat[i].branch = list;
-        spec.steps.push_back(flat[i++]);
+        definition.steps.push_back(flat[i++]);
       }
       if (outer < 0 && random.Below(2) == 0) outer = parent, outer_left = 3;
     }
     flat[i].parent = parent;
     if (random.Below(8) == 0) flat[i].when = random.Below(2) == 0 ? "true" : "false";
-    spec.steps.push_back(flat[i++]);
+    definition.steps.push_back(flat[i++]);
     if (outer_left > 0) --outer_left;
   }
 }
@@ -129,17 +129,17 @@ WorkflowLoad::WorkflowLoad() {
 }
 
 CreateItem WorkflowLoad::MakeSubject(Random& random, const SubjectId& id) {
-  WorkflowSpec spec;
-  spec.name = "simulated";
-  spec.owner = "sim";
-  spec.max_execution_time = std::chrono::seconds(random.Below(10) == 0 ? 20 : 3600);
-  spec.enable_auto_rollback = random.Below(5) != 0;
-  spec.initial_state = Json{{"start", random.Below(100)}};
+  WorkflowDefinition definition;
+  definition.name = "simulated";
+  definition.owner = "sim";
+  definition.max_execution_time = std::chrono::seconds(random.Below(10) == 0 ? 20 : 3600);
+  definition.enable_auto_rollback = random.Below(5) != 0;
+  definition.initial_state = Json{{"start", random.Below(100)}};
   const int steps = 1 + int(random.Below(random.Below(6) == 0 ? 60 : 9));
   const bool graph = random.Below(3) == 0;
-  const bool chain = !graph && random.Below(2) == 0;  // of effects and nothing else: what goes in strides
+  const bool chain = !graph && random.Below(2) == 0;  // of effects and nothing else: what goes in fast paths
   for (int i = 0; i < steps; ++i) {
-    StepSpec step;
+    StepDefinition step;
     step.name = fmt::format("s{}", i);
     step.agent_name = "sim";
     step.capability = CapabilityIds()[random.Below(CapabilityIds().size())];
@@ -154,46 +154,46 @@ CreateItem WorkflowLoad::MakeSubject(Random& random, const SubjectId& id) {
     step.retry.jitter = 0.5;
     step.on_unknown_outcome = random.Below(3) == 0 ? UnknownOutcome::kFail : UnknownOutcome::kAsk;
     if (random.Below(4) == 0) step.queue = random.Below(2) == 0 ? "gpu" : "cpu";
-    if (random.Below(12) == 0) step.band = 0;
+    if (random.Below(12) == 0) step.priority = 0;
     if (random.Below(10) == 0) step.step_timeout = std::chrono::seconds(2 + random.Below(10));
     if (step.capability == "sim.repeated") step.on_unknown_outcome = UnknownOutcome::kRetry;
-    if (random.Below(2) == 0) step.compensation = CompensationSpec{"sim.idempotent", Json{{"text", "undo {{said}}"}}, "", {}};
+    if (random.Below(2) == 0) step.compensation = CompensationDefinition{"sim.idempotent", Json{{"text", "undo {{said}}"}}, "", {}};
     if (chain) {
       if (step.capability == "sim.pure" || step.capability == "sim.read") step.capability = "sim.idempotent";
       step.queue.reset();
-      step.band.reset();
+      step.priority.reset();
       step.compensation.reset();
     } else if (random.Below(12) == 0) {
-      StepSpec child;
+      StepDefinition child;
       child.name = step.name;
       child.depends_on = step.depends_on;
       child.agent_name = "sim";
       child.type = StepType::kChild;
-      child.child = ChildSpec{"leaf", Json::object()};
-      if (!spec.workflows.contains("leaf")) spec.workflows["leaf"] = SpecToJson(Leaf(random));
+      child.child = ChildDefinition{"leaf", Json::object()};
+      if (!definition.workflows.contains("leaf")) definition.workflows["leaf"] = DefinitionToJson(Leaf(random));
       step = std::move(child);
     } else if (random.Below(8) == 0) {
-      StepSpec wait;
+      StepDefinition wait;
       wait.name = step.name;
       wait.depends_on = step.depends_on;
       wait.agent_name = "sim";
       wait.type = StepType::kWait;
-      wait.wait = WaitSpec{false, Json(double(random.Below(4'000)) / 1'000)};
+      wait.wait = WaitDefinition{false, Json(double(random.Below(4'000)) / 1'000)};
       if (random.Below(2) == 0) {
         wait.type = StepType::kSignal;
         wait.wait.reset();
-        wait.signal = SignalSpec{"n", Json("3s"), random.Below(2) == 0 ? std::optional(Json("nobody")) : std::nullopt};
+        wait.signal = SignalDefinition{"n", Json("3s"), random.Below(2) == 0 ? std::optional(Json("nobody")) : std::nullopt};
         if (random.Below(2) == 0) MakeGate(wait, random);
       }
       step = std::move(wait);
     }
-    spec.steps.push_back(std::move(step));
+    definition.steps.push_back(std::move(step));
   }
-  if (!graph && !chain && random.Below(2) == 0) PutIntoScopes(spec, random);
+  if (!graph && !chain && random.Below(2) == 0) PutIntoScopes(definition, random);
   workflow::CreateRequest request;
   request.subject = id;
   request.submitter = "sim";
-  auto item = workflow::MakeCreateItem(*kind_, spec, std::move(request));
+  auto item = workflow::MakeCreateItem(*kind_, definition, std::move(request));
   ACL_CHECK(item.ok(), "a simulated workflow can be created");
   return std::move(*item);
 }

@@ -1,8 +1,8 @@
 #pragma once
-// Workflow runs under simulation: random specs (sequences and graphs, every effect class, retries, sagas), random results, people who
+// Workflow runs under simulation: random definitions (sequences and graphs, every effect class, retries, sagas), random results, people who
 // pause, resume, cancel and resolve. The engine's own rules are checked at the end.
 
-#include "tests/sim/world.h"
+#include "tests/sim/test_bed.h"
 #include "tests/support/watched_kind.h"
 
 namespace acl::test {
@@ -15,7 +15,7 @@ class WorkflowLoad : public SimLoad {
   Scheduled MakeSchedules(Random& random, WallTime from, std::chrono::seconds within) override;
   std::pair<std::string, Json> MakeSignal(Random& random, const MemorySubject& subject, bool uncertain) override;
   DirectDecider MakeDirect(Random&, const MemorySubject&) override { return nullptr; }
-  std::vector<std::string> TaskQueues() const override { return {"gpu", "cpu"}; }
+  std::vector<std::string> DispatchQueues() const override { return {"gpu", "cpu"}; }
   StepResult RunStep(Random& random, const StepCall& call) override;
   bool ActsEveryTime(const StepCall& call) override { return call.step.call.value("capability", "") == "sim.unkeyed"; }
   std::optional<std::pair<std::string, Json>> MakeStop(const MemorySubject& subject) override;
@@ -28,7 +28,7 @@ class WorkflowLoad : public SimLoad {
   int children() const { return children_; }                                  // runs that others started
   int signals() const { return signals_; }                                    // SIGNAL steps whose signal or time came
   const std::map<std::string, int>& approvals() const { return approvals_; }  // how they ended, by state
-  int strides() const { return int(watched_->strides.size()); }
+  int fast_paths() const { return int(watched_->fast_paths.size()); }
 
  protected:
   const SubjectKind& kind_of_runs() const { return *kind_; }

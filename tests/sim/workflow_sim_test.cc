@@ -12,7 +12,7 @@ namespace {
 TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   const char* text = std::getenv("ACL_SIM_SEEDS");
   std::map<std::string, int> ended, approvals;
-  int waits = 0, strides = 0, scopes = 0, signals = 0, children = 0;
+  int waits = 0, fast_paths = 0, scopes = 0, signals = 0, children = 0;
   SimOptions large;
   large.subjects = 8;
   const SimReport sum = RunSeeds(
@@ -21,14 +21,14 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
         for (const auto& [status, times] : static_cast<WorkflowLoad&>(load).ended()) ended[status] += times;
         for (const auto& [state, times] : static_cast<WorkflowLoad&>(load).approvals()) approvals[state] += times;
         waits += static_cast<WorkflowLoad&>(load).waits();
-        strides += static_cast<WorkflowLoad&>(load).strides();
+        fast_paths += static_cast<WorkflowLoad&>(load).fast_paths();
         scopes += static_cast<WorkflowLoad&>(load).scopes();
         signals += static_cast<WorkflowLoad&>(load).signals();
         children += static_cast<WorkflowLoad&>(load).children();
       });
   std::cout << "sim: " << sum.ToString() << "\nsim: ended";
   for (const auto& [status, times] : ended) std::cout << " " << status << " " << times;
-  std::cout << ", waits " << waits << ", strides " << strides << ", scopes " << scopes << ", signals " << signals << ", children "
+  std::cout << ", waits " << waits << ", fast paths " << fast_paths << ", scopes " << scopes << ", signals " << signals << ", children "
             << children;
   for (const auto& [state, times] : approvals) std::cout << ", " << state << " " << times;
   std::cout << "\n";
@@ -44,28 +44,28 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   EXPECT_GT(signals, 0);
   EXPECT_GT(children, 0);
   for (const char* state : {"APPROVED", "REJECTED", "TIMEOUT"}) EXPECT_GT(approvals[state], 0) << state;
-  EXPECT_GT(strides, sum.subjects) << "each is compared with what the long way says";
+  EXPECT_GT(fast_paths, sum.subjects) << "each is compared with what the long way says";
   EXPECT_GT(sum.takeovers, 0);
   EXPECT_GT(sum.stale_commits_refused, 0);
   EXPECT_GT(sum.unknown_landed, 0);
   EXPECT_GT(sum.uncertain_resolved, 0);
-  EXPECT_GT(sum.tasks_taken, 0);
-  EXPECT_GT(sum.task_results, 0);
-  EXPECT_GT(sum.tasks_lost, 0);
-  EXPECT_GT(sum.tasks_withdrawn, 0);
+  EXPECT_GT(sum.dispatches_taken, 0);
+  EXPECT_GT(sum.dispatch_results, 0);
+  EXPECT_GT(sum.dispatches_lost, 0);
+  EXPECT_GT(sum.dispatches_withdrawn, 0);
   EXPECT_GT(sum.late_results_refused, 0);
-  EXPECT_GT(sum.task_results_kept, 0);
+  EXPECT_GT(sum.dispatch_results_kept, 0);
   EXPECT_GT(sum.scheduled_runs, 0);
   EXPECT_GT(sum.fire_times, sum.scheduled_runs) << "some are missed or skipped";
   EXPECT_GT(sum.turns_side_by_side, 0);
 }
 
-// The checkers have teeth: a store that takes a result whatever became of its task is found out.
+// The checkers have teeth: a store that takes a result whatever became of its dispatch is found out.
 // (Not from seed 1, which is a large run: what is found there took 38 s to be shrunk, not 1.)
 TEST(WorkflowSim, ResultsThatAreNotComparedAreFoundOut) {
   SimOptions options;
   options.subjects = 8;
-  options.mutants.no_task_compare = true;
+  options.mutants.no_dispatch_compare = true;
   EXPECT_FALSE(RunSeeds(
                    2, 800, [] { return std::make_unique<WorkflowLoad>(); }, options)
                    .violations.empty());

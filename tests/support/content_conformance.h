@@ -179,7 +179,7 @@ TEST_P(ContentConformance, NamingWhatWasCollectedIsRefused) {
 }
 
 TEST_P(ContentConformance, APayloadApartComesBackAndStays) {
-  const SessionId session = Open(100 * kHour);
+  const WorkerSessionId session = Open(100 * kHour);
   Holder holder = ClaimNew(session);
   CommitItem item = holder.Item(3);
   Event& event = item.events[1];
@@ -189,7 +189,7 @@ TEST_P(ContentConformance, APayloadApartComesBackAndStays) {
     Seal(item.events[i], item.chain);
     item.chain = item.events[i].chain;
   }
-  event.apart = true;
+  event.offloaded = true;
   EXPECT_EQ(CommitKind(item), Outcome::kRejected) << "it is not stored yet";
   EXPECT_EQ(MustPut(*event.payload), event.content_hash) << "the chain names the content";
   MustCommit(holder, item);
@@ -199,11 +199,11 @@ TEST_P(ContentConformance, APayloadApartComesBackAndStays) {
   ASSERT_TRUE(journal) << journal.message();
   ASSERT_EQ(journal->size(), 4u);
   EXPECT_EQ((*journal)[2].payload, event.payload);
-  ASSERT_TRUE(store().GiveBack(holder.subject(), session, holder.token()));
+  ASSERT_TRUE(store().ReleaseLease(holder.subject(), session, holder.token()));
   Holder next = ClaimOne(session, holder.subject());
   ASSERT_EQ(next.claimed().events.size(), 4u);
   Event read = next.claimed().events[2];
-  EXPECT_TRUE(read.apart);
+  EXPECT_TRUE(read.offloaded);
   if (!read.payload) read.payload = *store().GetContent(read.content_hash);
   EXPECT_TRUE(Verify(read, next.claimed().events[1].chain));
 }

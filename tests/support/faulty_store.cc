@@ -55,10 +55,10 @@ Answer FaultyStore::Through(const char* function, bool changes, Call call) {
 Result<SessionGrant> FaultyStore::OpenSession(const SessionRequest& request) {
   return Through<Result<SessionGrant>>("OpenSession", true, [&] { return inner_.OpenSession(request); });
 }
-Result<HeartbeatAnswer> FaultyStore::Heartbeat(const SessionId& session, milliseconds ttl) {
+Result<HeartbeatAnswer> FaultyStore::Heartbeat(const WorkerSessionId& session, milliseconds ttl) {
   return Through<Result<HeartbeatAnswer>>("Heartbeat", true, [&] { return inner_.Heartbeat(session, ttl); });
 }
-Status FaultyStore::CloseSession(const SessionId& session) {
+Status FaultyStore::CloseSession(const WorkerSessionId& session) {
   return Through<Status>("CloseSession", true, [&] { return inner_.CloseSession(session); });
 }
 Result<std::vector<CreateOutcome>> FaultyStore::Create(std::span<const CreateItem> items) {
@@ -71,7 +71,7 @@ Status FaultyStore::ReadClaimed(std::vector<Claimed>& granted) {
   return Through<Status>("ReadClaimed", false, [&] { return inner_.ReadClaimed(granted); });
 }
 
-Result<std::vector<Claimed>> FaultyStore::ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) {
+Result<std::vector<Claimed>> FaultyStore::ReadGrants(const WorkerSessionId& session, std::span<const SubjectId> subjects) {
   return Through<Result<std::vector<Claimed>>>("ReadGrants", false, [&] { return inner_.ReadGrants(session, subjects); });
 }
 Result<DueAnswer> FaultyStore::DueReady(std::span<const DueLook> looks, int max) {
@@ -103,14 +103,14 @@ Result<DeliverAnswer> FaultyStore::DeliverPosts(int max) {
 Result<CommitOutcome> FaultyStore::Command(const CommandRequest& request, const CommandDecider& decide) {
   return Through<Result<CommitOutcome>>("Command", true, [&] { return inner_.Command(request, decide); });
 }
-Result<PostAnswer> FaultyStore::FinishTask(const TaskReport& report) {
-  return Through<Result<PostAnswer>>("FinishTask", true, [&] { return inner_.FinishTask(report); });
+Result<PostAnswer> FaultyStore::FinishDispatch(const DispatchReport& report) {
+  return Through<Result<PostAnswer>>("FinishDispatch", true, [&] { return inner_.FinishDispatch(report); });
 }
-Result<SettleAnswer> FaultyStore::SettleTasks(const std::optional<SubjectId>& subject, int max) {
-  return Through<Result<SettleAnswer>>("SettleTasks", true, [&] { return inner_.SettleTasks(subject, max); });
+Result<ReapedDispatches> FaultyStore::ReapDispatches(const std::optional<SubjectId>& subject, int max) {
+  return Through<Result<ReapedDispatches>>("ReapDispatches", true, [&] { return inner_.ReapDispatches(subject, max); });
 }
-Result<std::vector<HeldTask>> FaultyStore::TasksOf(const SessionId& session, milliseconds older_than) {
-  return Through<Result<std::vector<HeldTask>>>("TasksOf", false, [&] { return inner_.TasksOf(session, older_than); });
+Result<std::vector<HeldDispatch>> FaultyStore::DispatchesOf(const WorkerSessionId& session, milliseconds older_than) {
+  return Through<Result<std::vector<HeldDispatch>>>("DispatchesOf", false, [&] { return inner_.DispatchesOf(session, older_than); });
 }
 Result<ReapAnswer> FaultyStore::Reap(int max_leases) {
   return Through<Result<ReapAnswer>>("Reap", true, [&] { return inner_.Reap(max_leases); });
@@ -118,13 +118,13 @@ Result<ReapAnswer> FaultyStore::Reap(int max_leases) {
 Result<FireAnswer> FaultyStore::FireTimers(int max) {
   return Through<Result<FireAnswer>>("FireTimers", true, [&] { return inner_.FireTimers(max); });
 }
-Result<std::vector<std::pair<SubjectId, Token>>> FaultyStore::HeldBy(const SessionId& session, milliseconds older_than) {
+Result<std::vector<std::pair<SubjectId, Token>>> FaultyStore::HeldBy(const WorkerSessionId& session, milliseconds older_than) {
   return Through<Result<std::vector<std::pair<SubjectId, Token>>>>("HeldBy", false, [&] { return inner_.HeldBy(session, older_than); });
 }
-Status FaultyStore::GiveBack(const SubjectId& subject, const SessionId& session, Token token) {
-  return Through<Status>("GiveBack", true, [&] { return inner_.GiveBack(subject, session, token); });
+Status FaultyStore::ReleaseLease(const SubjectId& subject, const WorkerSessionId& session, Token token) {
+  return Through<Status>("ReleaseLease", true, [&] { return inner_.ReleaseLease(subject, session, token); });
 }
-Status FaultyStore::Quarantine(const SubjectId& subject, const SessionId& session, Token token, const std::string& reason,
+Status FaultyStore::Quarantine(const SubjectId& subject, const WorkerSessionId& session, Token token, const std::string& reason,
                                const std::string& detail) {
   return Through<Status>("Quarantine", true, [&] { return inner_.Quarantine(subject, session, token, reason, detail); });
 }
@@ -146,9 +146,10 @@ Result<DropAnswer> FaultyStore::DropSegments(milliseconds keep, int max) {
 Result<RetainAnswer> FaultyStore::Retain(milliseconds sessions, milliseconds request_keys, int max) {
   return Through<Result<RetainAnswer>>("Retain", true, [&] { return inner_.Retain(sessions, request_keys, max); });
 }
-Result<std::vector<std::optional<LoopLease>>> FaultyStore::HoldLoops(std::span<const std::string> names, const SessionId& session,
-                                                                     milliseconds ttl) {
-  return Through<Result<std::vector<std::optional<LoopLease>>>>("HoldLoops", true, [&] { return inner_.HoldLoops(names, session, ttl); });
+Result<std::vector<std::optional<LeaderLease>>> FaultyStore::HoldLeaderLeases(std::span<const std::string> names,
+                                                                              const WorkerSessionId& session, milliseconds ttl) {
+  return Through<Result<std::vector<std::optional<LeaderLease>>>>("HoldLeaderLeases", true,
+                                                                  [&] { return inner_.HoldLeaderLeases(names, session, ttl); });
 }
 
 }  // namespace acl::test

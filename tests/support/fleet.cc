@@ -40,7 +40,7 @@ std::map<std::string, std::string> Fleet::Environment() const {
       {"ACL_LEASE_TTL_MS", std::to_string(options_.lease_ttl_ms)},
       {"ACL_REAP_MS", "100"},
       {"ACL_TIMERS_MS", "100"},
-      {"ACL_LOOP_TTL_MS", "1000"},
+      {"ACL_LEADER_TTL_MS", "1000"},
       {"ACL_READY_POLL_MS", "200"},
       {"ACL_POLL_MS", "200"},
       {"ACL_ALLOW_PRIVATE_NETWORKS", "true"},

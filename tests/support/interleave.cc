@@ -92,9 +92,9 @@ void MoveTimesBack(TestDatabase& database, milliseconds by) {
   database.Exec("UPDATE object_marks SET marked_at = marked_at " + back);
   database.Exec("UPDATE timers SET fire_at = fire_at " + back);
   database.Exec("UPDATE ready SET ready_at = ready_at " + back);
-  database.Exec("UPDATE loop_leases SET expires_at = expires_at " + back);
-  database.Exec("UPDATE tasks SET started_at = started_at " + back + " WHERE started_at IS NOT NULL");
-  database.Exec("UPDATE tasks SET ended_at = ended_at " + back + " WHERE ended_at IS NOT NULL");
+  database.Exec("UPDATE leader_leases SET expires_at = expires_at " + back);
+  database.Exec("UPDATE dispatches SET started_at = started_at " + back + " WHERE started_at IS NOT NULL");
+  database.Exec("UPDATE dispatches SET ended_at = ended_at " + back + " WHERE ended_at IS NOT NULL");
   database.Exec("UPDATE leases SET acquired_at = acquired_at " + back + " WHERE acquired_at IS NOT NULL");
   // Its rows are written once, also for a superuser.
   database.Exec("SET session_replication_role = replica; UPDATE journal_segments SET began_at = began_at " + back +
@@ -132,17 +132,19 @@ std::vector<std::string> Stage::Violations() {
       {"a lease names a session that was reaped: nobody frees it",
        "SELECT l.subject_id, l.session_id, l.token FROM leases l LEFT JOIN worker_sessions s USING (session_id) "
        "WHERE l.session_id IS NOT NULL AND (s.session_id IS NULL OR s.reaped)"},
-      {"a task is queued, wanted, and not ready: nobody takes it",
-       "SELECT t.subject_id, t.step_id, t.attempt_id FROM tasks t WHERE t.state = 'queued' AND NOT t.cancel_requested "
-       "AND NOT EXISTS (SELECT FROM ready r WHERE r.subject_id = t.task_id)"},
-      {"a task runs in a session that was reaped: nobody ends it",
-       "SELECT t.subject_id, t.step_id, t.session_id FROM tasks t LEFT JOIN worker_sessions s USING (session_id) "
+      {"a dispatch is queued, wanted, and not ready: nobody takes it",
+       "SELECT t.subject_id, t.step_id, t.attempt_id FROM dispatches t WHERE t.state = 'queued' AND NOT t.cancel_requested "
+       "AND NOT EXISTS (SELECT FROM ready r WHERE r.subject_id = t.dispatch_id)"},
+      {"a dispatch runs in a session that was reaped: nobody ends it",
+       "SELECT t.subject_id, t.step_id, t.session_id FROM dispatches t LEFT JOIN worker_sessions s USING (session_id) "
        "WHERE t.state = 'started' AND (s.session_id IS NULL OR s.reaped)"},
-      {"a task's unread result does not say what became of it",
-       "SELECT t.subject_id, t.step_id, t.state FROM tasks t JOIN inbox i ON i.subject_id = t.subject_id AND i.inbox_id = t.task_id "
+      {"a dispatch's unread result does not say what became of it",
+       "SELECT t.subject_id, t.step_id, t.state FROM dispatches t JOIN inbox i ON i.subject_id = t.subject_id AND i.inbox_id = "
+       "t.dispatch_id "
        "WHERE t.state IN ('queued', 'started') OR (t.state = 'lost') <> (i.payload::json ->> 'outcome' = 'lost')"},
-      {"a closed subject has a task that may still end",
-       "SELECT t.subject_id, t.step_id, t.state FROM tasks t JOIN leases l USING (subject_id) WHERE l.state = 1 AND t.state IN ('queued', "
+      {"a closed subject has a dispatch that may still end",
+       "SELECT t.subject_id, t.step_id, t.state FROM dispatches t JOIN leases l USING (subject_id) WHERE l.state = 1 AND t.state IN "
+       "('queued', "
        "'started')"},
       {"a closed subject has timers",
        "SELECT t.subject_id, t.timer_id, '' FROM timers t JOIN leases l USING (subject_id) WHERE l.state = 1"},

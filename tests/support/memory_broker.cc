@@ -11,7 +11,7 @@ class MemoryBroker::Consumer final : public QueueDriver {
     options.late_after = late_after;
     options.late_every = late_every;
     options.on_work = std::move(on_work);
-    options.settled = [this](std::uint64_t handle) { out_.erase(handle); };
+    options.acknowledged = [this](std::uint64_t handle) { out_.erase(handle); };
     options.poison = [this](const Delivery& delivery, const std::string&) {
       ++broker_.poisoned_;
       out_.erase(delivery.handle);

@@ -1,5 +1,5 @@
 #pragma once
-// DeliveryStore in memory, for unit tests of the duty. What PostgreSQL's does is tested in
+// DeliveryStore in memory, for unit tests of the job. What PostgreSQL's does is tested in
 // tests/integration/postgres/delivery_store_test.cc.
 
 #include <algorithm>

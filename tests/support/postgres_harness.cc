@@ -19,7 +19,7 @@ class PostgresHarness final : public StoreHarness {
     return std::make_shared<HeldLock>(database_->conninfo(),
                                       "SELECT 1 FROM leases WHERE subject_id = '" + subject.ToString() + "' FOR UPDATE");
   }
-  std::shared_ptr<void> LockSession(const SessionId& session) override {
+  std::shared_ptr<void> LockSession(const WorkerSessionId& session) override {
     return std::make_shared<HeldLock>(database_->conninfo(),
                                       "SELECT 1 FROM worker_sessions WHERE session_id = '" + session.ToString() + "' FOR UPDATE");
   }

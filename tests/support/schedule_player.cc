@@ -23,7 +23,7 @@ std::string Said(const Status& status) { return status ? "ok" : Said(status.erro
 
 bool IsAboutAHolder(Kind kind) {
   return kind == Kind::kKeep || kind == Kind::kRelease || kind == Kind::kSleep || kind == Kind::kRequeue || kind == Kind::kClose ||
-         kind == Kind::kReadInbox || kind == Kind::kGiveBack || kind == Kind::kQuarantine;
+         kind == Kind::kReadInbox || kind == Kind::kReleaseLease || kind == Kind::kQuarantine;
 }
 
 }  // namespace
@@ -38,9 +38,10 @@ std::string NameOf(const ScheduledOp& op) {
 std::vector<ScheduledRound> MakeSchedule(std::uint64_t seed, int rounds) {
   // How often each kind comes; commits and claims are what it is about.
   static const std::vector<std::pair<Kind, int>> weights{
-      {Kind::kCreate, 2},   {Kind::kClaim, 6},     {Kind::kClaimOne, 3},  {Kind::kKeep, 8},       {Kind::kRelease, 5}, {Kind::kSleep, 3},
-      {Kind::kRequeue, 3},  {Kind::kClose, 2},     {Kind::kReadInbox, 5}, {Kind::kPost, 6},       {Kind::kReap, 5},    {Kind::kFire, 3},
-      {Kind::kGiveBack, 2}, {Kind::kHeartbeat, 3}, {Kind::kReopen, 3},    {Kind::kQuarantine, 1}, {Kind::kLetGo, 2}};
+      {Kind::kCreate, 2},     {Kind::kClaim, 6},   {Kind::kClaimOne, 3},     {Kind::kKeep, 8},      {Kind::kRelease, 5},
+      {Kind::kSleep, 3},      {Kind::kRequeue, 3}, {Kind::kClose, 2},        {Kind::kReadInbox, 5}, {Kind::kPost, 6},
+      {Kind::kReap, 5},       {Kind::kFire, 3},    {Kind::kReleaseLease, 2}, {Kind::kHeartbeat, 3}, {Kind::kReopen, 3},
+      {Kind::kQuarantine, 1}, {Kind::kLetGo, 2}};
   int all = 0;
   for (const auto& [kind, weight] : weights) all += weight;
   SeededRandom random(seed);
@@ -125,8 +126,9 @@ std::string SchedulePlayer::Claim(Session& session, int max) {
     session.tokens[claimed.subject] = claimed.token;
     std::vector<InboxId> unread;
     for (const InboxRow& row : claimed.inbox) unread.push_back(row.id);
-    said += fmt::format(" s{} seq {} events {} wake {} inbox {} timers {} barren {}{}", number, claimed.head.seq, claimed.events.size(),
-                        claimed.wake, unread.size(), claimed.timers.size(), claimed.barren_takeovers, higher ? "" : " TOKEN NOT HIGHER");
+    said += fmt::format(" s{} seq {} events {} wake {} inbox {} timers {} without progress {}{}", number, claimed.head.seq,
+                        claimed.events.size(), claimed.wake, unread.size(), claimed.timers.size(), claimed.takeovers_without_progress,
+                        higher ? "" : " TOKEN NOT HIGHER");
     session.claimed.insert(number);
     session.held.push_back({Holder(std::move(claimed), session.id), std::move(unread)});
   }
@@ -203,7 +205,7 @@ std::string SchedulePlayer::Play(int number, const ScheduledOp& op) {
       auto fired = store.FireTimers(1'000);
       return fired ? fmt::format("fired {}", fired->fired) : Said(fired.error());
     }
-    case Kind::kGiveBack: return Said(store.GiveBack(held->holder.subject(), session.id, held->holder.token()));
+    case Kind::kReleaseLease: return Said(store.ReleaseLease(held->holder.subject(), session.id, held->holder.token()));
     case Kind::kHeartbeat: {
       auto beat = store.Heartbeat(session.id, kTtl);
       if (!beat) return Said(beat.error());

@@ -26,7 +26,7 @@ struct ScheduledOp {
     kPost,
     kReap,
     kFire,
-    kGiveBack,
+    kReleaseLease,
     kHeartbeat,
     kReopen,
     kQuarantine,
@@ -58,7 +58,7 @@ class SchedulePlayer {
   int About(int session, const ScheduledOp& op) const;
   // Every subject that will ever be.
   const std::vector<SubjectId>& subjects() const { return subjects_; }
-  const SessionId& session(int number) const { return sessions_[std::size_t(number)].id; }
+  const WorkerSessionId& session(int number) const { return sessions_[std::size_t(number)].id; }
   // The subjects of the session's last claim, by number.
   const std::set<int>& claimed(int session) const { return sessions_[std::size_t(session)].claimed; }
 
@@ -68,7 +68,7 @@ class SchedulePlayer {
     std::vector<InboxId> unread;
   };
   struct Session {
-    SessionId id;
+    WorkerSessionId id;
     int opened = 0;
     std::vector<Held> held;
     std::set<int> claimed;
@@ -83,7 +83,7 @@ class SchedulePlayer {
   std::vector<SubjectId> subjects_;
   std::array<Session, 2> sessions_;
   std::mutex names_mutex_;
-  std::map<SessionId, std::string> names_;
+  std::map<WorkerSessionId, std::string> names_;
 };
 
 }  // namespace acl::test

@@ -5,14 +5,14 @@ namespace acl::test {
 std::shared_ptr<CapabilityRegistry> ScriptCapabilities() {
   auto registry = std::make_shared<CapabilityRegistry>();
   const auto add = [&](const std::string& id, EffectClass effect, bool honours_key) {
-    CapabilitySpec spec;
-    spec.id = id;
-    spec.summary = "scripted";
-    spec.parameters = {{"text", "string", "what to say", false, Json(""), {}, {}}};
-    spec.results = {{"said", "string", "what was said", false, std::nullopt, {}, {}}};
-    spec.effect = effect;
-    spec.honours_key = honours_key;
-    registry->Add(std::move(spec), [](const Json&, CallContext&) { return StepResult{}; });
+    CapabilityDefinition definition;
+    definition.id = id;
+    definition.summary = "scripted";
+    definition.parameters = {{"text", "string", "what to say", false, Json(""), {}, {}}};
+    definition.results = {{"said", "string", "what was said", false, std::nullopt, {}, {}}};
+    definition.effect = effect;
+    definition.honours_key = honours_key;
+    registry->Add(std::move(definition), [](const Json&, CallContext&) { return StepResult{}; });
   };
   add("sim.pure", EffectClass::kPure, false);
   add("sim.read", EffectClass::kRead, false);

@@ -35,7 +35,7 @@ class MemoryHarness final : public StoreHarness {
     store_.LockLease(subject);
     return {&store_, [subject](MemoryStore* store) { store->UnlockLease(subject); }};
   }
-  std::shared_ptr<void> LockSession(const SessionId& session) override {
+  std::shared_ptr<void> LockSession(const WorkerSessionId& session) override {
     store_.LockSession(session);
     return {&store_, [session](MemoryStore* store) { store->UnlockSession(session); }};
   }
@@ -59,7 +59,7 @@ std::vector<StoreFactory> AllStores() { return {MemoryFactory(), PostgresFactory
 
 // ---- Holder
 
-Holder::Holder(Claimed claimed, SessionId session)
+Holder::Holder(Claimed claimed, WorkerSessionId session)
     : wake(claimed.wake),
       claimed_(std::move(claimed)),
       session_(session),
@@ -133,7 +133,7 @@ void StoreConformance::SetUp() {
   ASSERT_TRUE(harness_);
 }
 
-SessionId StoreConformance::Open(milliseconds ttl, const std::string& name) {
+WorkerSessionId StoreConformance::Open(milliseconds ttl, const std::string& name) {
   SessionRequest request;
   request.worker_name = name;
   request.host = "localhost";
@@ -174,7 +174,7 @@ SubjectId StoreConformance::Create(const CreateItem& item) {
   return item.subject;
 }
 
-ClaimRequest StoreConformance::Request(const SessionId& session, int max) const {
+ClaimRequest StoreConformance::Request(const WorkerSessionId& session, int max) const {
   ClaimRequest request;
   request.session = session;
   request.queues = {queue_};
@@ -182,7 +182,7 @@ ClaimRequest StoreConformance::Request(const SessionId& session, int max) const 
   return request;
 }
 
-std::vector<Claimed> StoreConformance::ClaimUpTo(const SessionId& session, int max) {
+std::vector<Claimed> StoreConformance::ClaimUpTo(const WorkerSessionId& session, int max) {
   auto answer = store().Claim(Request(session, max));
   if (!answer) {
     ADD_FAILURE() << answer.error();
@@ -191,7 +191,7 @@ std::vector<Claimed> StoreConformance::ClaimUpTo(const SessionId& session, int m
   return std::move(answer->claimed);
 }
 
-Holder StoreConformance::ClaimOne(const SessionId& session, const SubjectId& subject) {
+Holder StoreConformance::ClaimOne(const WorkerSessionId& session, const SubjectId& subject) {
   auto claimed = ClaimUpTo(session, 1);
   if (claimed.size() != 1 || claimed[0].subject != subject) {
     ADD_FAILURE() << "expected to claim " << subject.ToString() << ", got " << claimed.size() << " subjects";

@@ -27,7 +27,7 @@ class StoreHarness {
   // Holds the subject's lease row locked, as another transaction would, until the guard goes.
   virtual std::shared_ptr<void> LockLease(const SubjectId& subject) = 0;
   // The same for a session's row.
-  virtual std::shared_ptr<void> LockSession(const SessionId& session) = 0;
+  virtual std::shared_ptr<void> LockSession(const WorkerSessionId& session) = 0;
   // Inbox rows stored and not consumed, whoever holds the lease.
   virtual std::int64_t UnreadInbox(const SubjectId& subject) = 0;
 };
@@ -46,7 +46,7 @@ std::vector<StoreFactory> AllStores();
 // One subject as its holder writes it: builds items whose events are sealed on top of what has landed.
 class Holder {
  public:
-  Holder(Claimed claimed, SessionId session);
+  Holder(Claimed claimed, WorkerSessionId session);
 
   const SubjectId& subject() const { return claimed_.subject; }
   Token token() const { return claimed_.token; }
@@ -66,7 +66,7 @@ class Holder {
   void Append(Event event, CommitItem& item) const;
 
   Claimed claimed_;
-  SessionId session_;
+  WorkerSessionId session_;
   std::int64_t seq_;
   Hash256 chain_;
   WallTime last_;
@@ -82,16 +82,16 @@ class StoreConformance : public ::testing::TestWithParam<StoreFactory> {
   StoreHarness& harness() { return *harness_; }
   void Advance(milliseconds by) { harness_->Advance(by); }
 
-  SessionId Open(milliseconds ttl = milliseconds(60'000), const std::string& name = "worker");
+  WorkerSessionId Open(milliseconds ttl = milliseconds(60'000), const std::string& name = "worker");
   // A subject of the test kind with one event, ready.
   CreateItem NewItem() const;
   SubjectId Create(const CreateItem& item);
   SubjectId Create() { return Create(NewItem()); }
-  ClaimRequest Request(const SessionId& session, int max = 1) const;
-  std::vector<Claimed> ClaimUpTo(const SessionId& session, int max);
+  ClaimRequest Request(const WorkerSessionId& session, int max = 1) const;
+  std::vector<Claimed> ClaimUpTo(const WorkerSessionId& session, int max);
   // Claims exactly one subject and expects it to be this one.
-  Holder ClaimOne(const SessionId& session, const SubjectId& subject);
-  Holder ClaimNew(const SessionId& session) { return ClaimOne(session, Create()); }
+  Holder ClaimOne(const WorkerSessionId& session, const SubjectId& subject);
+  Holder ClaimNew(const WorkerSessionId& session) { return ClaimOne(session, Create()); }
   CommitOutcome CommitOne(const CommitItem& item);
   CommitOutcome::Kind CommitKind(const CommitItem& item) { return CommitOne(item).kind; }
   // Commits and expects it to land.

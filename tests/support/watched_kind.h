@@ -1,12 +1,12 @@
 #pragma once
-// A kind whose strides are counted, and perhaps spoilt.
+// A kind whose fast paths are counted, and perhaps spoilt.
 
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "shared/kernel/stride.h"
+#include "shared/kernel/fast_path.h"
 
 namespace acl::test {
 
@@ -19,20 +19,20 @@ class WatchedKind final : public SubjectKind {
   Delta Evolve(const Document& state, const EventDraft& draft) const override { return kind_->Evolve(state, draft); }
   bool Joins(std::string_view event, std::string_view next) const override { return kind_->Joins(event, next); }
   Next WhatNext(const Document& state, const NextContext& context) const override { return kind_->WhatNext(state, context); }
-  bool TakeStride(const Document& state, Input& input, WallTime at, bool goes_on, std::shared_ptr<Footing>& footing,
-                  Stride& stride) const override {
-    if (!kind_->TakeStride(state, input, at, goes_on, footing, stride)) return false;
+  bool TryFastPath(const Document& state, Input& input, WallTime at, bool goes_on, std::shared_ptr<FastPathCursor>& cursor,
+                   FastPathResult& fast_path) const override {
+    if (!kind_->TryFastPath(state, input, at, goes_on, cursor, fast_path)) return false;
     const auto* finished = std::get_if<StepFinishedInput>(&input);
-    strides.push_back(finished ? finished->step_id : stride.listing ? "(begins)" : "(goes on)");
-    if (spoil) spoil(stride);
+    fast_paths.push_back(finished ? finished->step_id : fast_path.listing ? "(begins)" : "(goes on)");
+    if (spoil) spoil(fast_path);
     return true;
   }
   SubjectTrace Trace(const Document& state) const override { return kind_->Trace(state); }
   StepTrace TraceOf(const Document& state, const std::string& step_id) const override { return kind_->TraceOf(state, step_id); }
 
   // The steps that completed so; or that a run began, or went on after a claim.
-  mutable std::vector<std::string> strides;
-  std::function<void(Stride&)> spoil;
+  mutable std::vector<std::string> fast_paths;
+  std::function<void(FastPathResult&)> spoil;
 
  private:
   const std::shared_ptr<const SubjectKind> kind_;

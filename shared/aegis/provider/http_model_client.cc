@@ -108,7 +108,7 @@ ModelResult HttpModelClient::Invoke(const ModelRequest& given, const ModelHooks&
     if (auto failed = TakeTurn(call)) return Completed(*std::move(failed), call);
     ++call.attempts;
     ModelResult result = Attempt(call);
-    GiveTurnBack(call, result);
+    ReturnTurn(call, result);
     if (result) return Completed(std::move(result), call);
     const auto left = std::chrono::duration_cast<milliseconds>(call.deadline - clock_.Steady());
     const auto decision = DecideRetry(result.failure(), call.attempts, call.given_out, provider_.retries, left, Unit());
@@ -173,7 +173,7 @@ std::optional<ModelFailure> HttpModelClient::TakeTurn(Call& call) {
   }
 }
 
-void HttpModelClient::GiveTurnBack(const Call& call, const ModelResult& result) {
+void HttpModelClient::ReturnTurn(const Call& call, const ModelResult& result) {
   std::int64_t used = call.tokens;
   if (result && !result->usage_missing) used = std::min(result->usage.prompt + result->usage.completion, call.most_tokens);
   if (!result && result.failure().ran == Ran::kNo) used = 0;

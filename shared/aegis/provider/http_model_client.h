@@ -32,7 +32,7 @@ class HttpModelClient final : public ModelClient {
 
   HttpModelClient(ProviderConfig provider, std::string key, HttpConfig config, const Clock& clock, Random& random);
   std::optional<ModelFailure> TakeTurn(Call& call);
-  void GiveTurnBack(const Call& call, const ModelResult& result);
+  void ReturnTurn(const Call& call, const ModelResult& result);
   ModelResult Attempt(Call& call);
   ModelResult OfEnd(const Call& call, const HttpAnswer& answer) const;
   double Unit();

@@ -28,7 +28,7 @@ void MinuteBucket::Take(std::int64_t amount, SteadyTime now) {
   units_ -= amount * kUnit;
 }
 
-void MinuteBucket::GiveBack(std::int64_t amount, SteadyTime now) {
+void MinuteBucket::Refund(std::int64_t amount, SteadyTime now) {
   if (per_minute_ <= 0) return;
   Fill(now);
   units_ = std::min(per_minute_ * kUnit, units_ + amount * kUnit);
@@ -61,7 +61,7 @@ void CallLimiter::Leave(Ticket ticket) {
 
 void CallLimiter::End(std::int64_t tokens_taken, std::int64_t tokens_used, SteadyTime now) {
   --running_;
-  tokens_.GiveBack(tokens_taken - tokens_used, now);
+  tokens_.Refund(tokens_taken - tokens_used, now);
 }
 
 }  // namespace acl::aegis

@@ -23,7 +23,7 @@ class MinuteBucket {
   // When so much may be taken: now, or later.
   SteadyTime ReadyAt(std::int64_t amount, SteadyTime now);
   void Take(std::int64_t amount, SteadyTime now);
-  void GiveBack(std::int64_t amount, SteadyTime now);  // negative: more was used than taken
+  void Refund(std::int64_t amount, SteadyTime now);  // negative: more was used than taken
 
  private:
   static constexpr std::int64_t kUnit = 60'000;  // of one token or request: so one millisecond fills in per_minute units

@@ -4,8 +4,8 @@
 
 #include "shared/base/canonical_json.h"
 #include "shared/base/memory.h"
+#include "shared/definition/reader.h"
 #include "shared/kinds/agent/extensions.h"
-#include "shared/spec/reader.h"
 
 namespace acl::agent {
 
@@ -27,28 +27,29 @@ class AgentReader {
   AgentReader(const LoadOptions& options, std::vector<Finding>* findings, const CapabilityRegistry* capabilities)
       : reader_(options, findings), capabilities_(capabilities) {}
 
-  void Read(const SourceNode& root, AgentSpec* spec) {
+  void Read(const SourceNode& root, AgentDefinition* definition) {
     if (!reader_.IsMap(root, "an agent file")) return;
     Fields fields(&reader_, root, "the agent",
                   {"agent", "version", "note", "intention", "owner", "queue", "planner", "capabilities", "pollers", "ask_before",
                    "approval", "every", "tasks", "on_unknown_outcome", "extensions", "limits"});
-    if (const SourceNode* node = Need(fields, root, "agent", "agent: tidy-notes")) ReadName(*node, fields.What("agent"), &spec->name);
-    for (const auto& [key, out] : {std::pair("version", &spec->version), std::pair("note", &spec->note),
-                                   std::pair("intention", &spec->intention), std::pair("owner", &spec->owner)})
+    if (const SourceNode* node = Need(fields, root, "agent", "agent: tidy-notes")) ReadName(*node, fields.What("agent"), &definition->name);
+    for (const auto& [key, out] : {std::pair("version", &definition->version), std::pair("note", &definition->note),
+                                   std::pair("intention", &definition->intention), std::pair("owner", &definition->owner)})
       ReadText(fields, key, out);
-    if (const SourceNode* node = fields.Get("queue")) ReadName(*node, fields.What("queue"), &spec->queue);
+    if (const SourceNode* node = fields.Get("queue")) ReadName(*node, fields.What("queue"), &definition->queue);
     if (const SourceNode* node = Need(fields, root, "planner", "planner: {rules: [...]}, {command: plan.py} or {model: {}}"))
-      ReadPlanner(*node, &spec->planner);
-    spec->capabilities = ReadPatterns(fields, "capabilities", false);
-    spec->pollers = ReadPatterns(fields, "pollers", false);
-    spec->ask_before = ReadPatterns(fields, "ask_before", true);
-    ReadApproval(fields.Get("approval"), spec);
-    spec->every = ReadTime(fields, "every", std::chrono::seconds(1));
-    if (const SourceNode* node = fields.Get("tasks")) spec->tasks = reader_.Word(*node, fields.What("tasks"), {"next", "none"}) == "next";
+      ReadPlanner(*node, &definition->planner);
+    definition->capabilities = ReadPatterns(fields, "capabilities", false);
+    definition->pollers = ReadPatterns(fields, "pollers", false);
+    definition->ask_before = ReadPatterns(fields, "ask_before", true);
+    ReadApproval(fields.Get("approval"), definition);
+    definition->every = ReadTime(fields, "every", std::chrono::seconds(1));
+    if (const SourceNode* node = fields.Get("tasks"))
+      definition->tasks = reader_.Word(*node, fields.What("tasks"), {"next", "none"}) == "next";
     if (const SourceNode* node = fields.Get("on_unknown_outcome"))
-      spec->go_on_uncertain = reader_.Word(*node, fields.What("on_unknown_outcome"), {"ask", "go_on"}) == "go_on";
-    ReadExtensions(fields, spec);
-    ReadLimits(fields.Get("limits"), &spec->limits);
+      definition->go_on_uncertain = reader_.Word(*node, fields.What("on_unknown_outcome"), {"ask", "go_on"}) == "go_on";
+    ReadExtensions(fields, definition);
+    ReadLimits(fields.Get("limits"), &definition->limits);
   }
 
  private:
@@ -112,7 +113,7 @@ class AgentReader {
   void CheckMeansSome(const std::string& pattern, SourceMark mark) {
     if (capabilities_ == nullptr) return;
     const auto all = capabilities_->All();
-    if (std::any_of(all.begin(), all.end(), [&](const CapabilitySpec* one) { return Matches(pattern, one->id); })) return;
+    if (std::any_of(all.begin(), all.end(), [&](const CapabilityDefinition* one) { return Matches(pattern, one->id); })) return;
     const std::string nearest = capabilities_->Nearest(pattern);
     reader_.Warning(mark, "unknown-capability",
                     "'" + pattern + "' means no capability" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
@@ -205,22 +206,22 @@ class AgentReader {
     for (auto& [text, mark] : reader_.Strings(*args, fields.What("args"))) out->push_back(std::move(text));
   }
 
-  void ReadApproval(const SourceNode* node, AgentSpec* spec) {
+  void ReadApproval(const SourceNode* node, AgentDefinition* definition) {
     if (!node || !reader_.IsMap(*node, "'approval'")) return;
     Fields fields(&reader_, *node, "'approval'", {"role", "timeout", "allow_requester"});
-    ReadText(fields, "role", &spec->approver_role);
-    spec->approval_timeout = ReadTime(fields, "timeout", std::chrono::seconds(1));
-    fields.Boolean("allow_requester", &spec->allow_requester);
+    ReadText(fields, "role", &definition->approver_role);
+    definition->approval_timeout = ReadTime(fields, "timeout", std::chrono::seconds(1));
+    fields.Boolean("allow_requester", &definition->allow_requester);
   }
 
-  void ReadExtensions(const Fields& fields, AgentSpec* spec) {
+  void ReadExtensions(const Fields& fields, AgentDefinition* definition) {
     const SourceNode* list = fields.Get("extensions");
     if (!list || !reader_.IsList(*list, fields.What("extensions"))) return;
     if (list->items.size() > kMostExtensions) reader_.Error(list->mark, "too-many", fields.What("extensions") + " has more than 20");
-    for (const SourceNode& item : list->items) ReadExtension(item, spec);
+    for (const SourceNode& item : list->items) ReadExtension(item, definition);
   }
 
-  void ReadExtension(const SourceNode& item, AgentSpec* spec) {
+  void ReadExtension(const SourceNode& item, AgentDefinition* definition) {
     if (!reader_.IsMap(item, "an extension")) return;
     Fields fields(&reader_, item, "an extension",
                   {"name", "phases", "command", "args", "url", "builtin", "config", "timeout", "on_failure"});
@@ -265,10 +266,10 @@ class AgentReader {
     } else {
       extension.closed = !looks_on;
     }
-    const bool twice =
-        std::any_of(spec->extensions.begin(), spec->extensions.end(), [&](const Extension& other) { return other.name == extension.name; });
+    const bool twice = std::any_of(definition->extensions.begin(), definition->extensions.end(),
+                                   [&](const Extension& other) { return other.name == extension.name; });
     if (twice) reader_.Error(item.mark, "extension-twice", "the extension '" + extension.name + "' stands here twice");
-    spec->extensions.push_back(std::move(extension));
+    definition->extensions.push_back(std::move(extension));
   }
 
   void ReadLimits(const SourceNode* node, Limits* limits) {
@@ -293,10 +294,10 @@ LoadedAgent ReadAgent(const std::string& text, const CapabilityRegistry* capabil
   LoadOptions options;
   options.strict = true;  // a key that nobody reads is a rule that nobody holds
   LoadedAgent out;
-  AgentSpec spec;
+  AgentDefinition definition;
   if (auto root = ReadSource(text, options, &out.findings)) {
-    AgentReader(options, &out.findings, capabilities).Read(*root, &spec);
-    spec.value = ToJson(*root);
+    AgentReader(options, &out.findings, capabilities).Read(*root, &definition);
+    definition.value = ToJson(*root);
   }
   for (Finding& finding : out.findings) {  // the reader below speaks of workflows
     if (finding.code == "empty-file") finding.message = "the file says nothing; begin with 'agent: NAME' or copy one of examples/agent";
@@ -308,8 +309,8 @@ LoadedAgent ReadAgent(const std::string& text, const CapabilityRegistry* capabil
   const bool failed = std::any_of(out.findings.begin(), out.findings.end(),
                                   [](const Finding& finding) { return finding.severity == Finding::Severity::kError; });
   if (failed) return out;
-  spec.hash = ToHex(CanonicalHash(spec.value));
-  out.spec = std::move(spec);
+  definition.hash = ToHex(CanonicalHash(definition.value));
+  out.definition = std::move(definition);
   return out;
 }
 
@@ -333,9 +334,9 @@ LoadedAgent LoadAgent(const std::string& text, const CapabilityRegistry* capabil
   return out;
 }
 
-Result<AgentSpec> AgentFromValue(const Json& value) {
+Result<AgentDefinition> AgentFromValue(const Json& value) {
   LoadedAgent loaded = LoadAgent(DumpJson(value), nullptr);
-  if (loaded.spec) return std::move(*loaded.spec);
+  if (loaded.definition) return std::move(*loaded.definition);
   std::string all;
   for (const Finding& finding : loaded.findings) all += (all.empty() ? "" : "\n") + FormatFinding("agent", finding);
   return Error{Code::kInvalid, all};

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "shared/capability/capability.h"
+#include "shared/definition/expression.h"
+#include "shared/definition/loader.h"
 #include "shared/kinds/agent/phases.h"
-#include "shared/spec/expression.h"
-#include "shared/spec/loader.h"
 
 namespace acl::agent {
 
@@ -52,7 +52,7 @@ struct Limits {
   std::int64_t requests = 0;  // in its life; 0: no limit
 };
 
-struct AgentSpec {
+struct AgentDefinition {
   std::string name, version = "1", note, intention, owner;
   std::string queue = "default";
   Planner planner;
@@ -72,14 +72,14 @@ struct AgentSpec {
 };
 
 struct LoadedAgent {
-  std::optional<AgentSpec> spec;  // set if there is no error
-  std::vector<Finding> findings;  // sorted by place
+  std::optional<AgentDefinition> definition;  // set if there is no error
+  std::vector<Finding> findings;              // sorted by place
 };
 
 // Never throws, whatever the text. `capabilities`: what is known here; a pattern that means none of them is a warning.
 LoadedAgent LoadAgent(const std::string& text, const CapabilityRegistry* capabilities);
-// Of a recorded `AgentSpec::value`; kInvalid with every finding.
-Result<AgentSpec> AgentFromValue(const Json& value);
+// Of a recorded `AgentDefinition::value`; kInvalid with every finding.
+Result<AgentDefinition> AgentFromValue(const Json& value);
 
 // "io.fs.*" means every id that begins with "io.fs."; "*" means all; else it is the id itself.
 bool Matches(const std::string& pattern, std::string_view id);

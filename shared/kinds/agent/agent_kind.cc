@@ -24,14 +24,14 @@ class AgentKind final : public SubjectKind {
   }
 
   Decision Decide(const Document& state, const Input& input, WallTime now) const override {
-    auto spec = agents_.Of(state);
-    if (!spec || !FindStanding(state)) {
+    auto definition = agents_.Of(state);
+    if (!definition || !FindStanding(state)) {
       Decision unreadable;
-      const std::string why = spec ? "the state holds no session that this version can read" : spec.message();
+      const std::string why = definition ? "the state holds no session that this version can read" : definition.message();
       unreadable.events.push_back({std::string(event::kUnreadable), Json{{"reason", why}}, Json::object()});
       return unreadable;
     }
-    Decider decider(kit_, **spec, state, now);
+    Decider decider(kit_, **definition, state, now);
     std::visit([&](const auto& value) { decider.On(value); }, input);
     return std::move(decider).Take();
   }
@@ -46,8 +46,8 @@ class AgentKind final : public SubjectKind {
   Next WhatNext(const Document& state, const NextContext& context) const override {
     Next next;
     const auto standing = FindStanding(state);
-    auto spec = agents_.Of(state);
-    if (!standing || !spec) return next;  // Decide has said so already: the session is on its way into quarantine
+    auto definition = agents_.Of(state);
+    if (!standing || !definition) return next;  // Decide has said so already: the session is on its way into quarantine
     const auto wait = [&](const char* reason, std::optional<WallTime> wake_at) {
       if (context.running.empty()) next.waiting = Waiting{reason, wake_at};
     };
@@ -61,8 +61,9 @@ class AgentKind final : public SubjectKind {
     } else if (course && course->retry_at && context.now < *course->retry_at) {
       wait("retry", course->retry_at);
     } else if (!course) {
-      if (!Mutant("agent_rest_keeps_lease")) wait("rest", WakesAt(**spec, *standing));
-    } else if (auto step = NextStep(kit_, **spec, state); step && !context.running.contains(step->step_id) && context.free_slots > 0) {
+      if (!Mutant("agent_rest_keeps_lease")) wait("rest", WakesAt(**definition, *standing));
+    } else if (auto step = NextStep(kit_, **definition, state);
+               step && !context.running.contains(step->step_id) && context.free_slots > 0) {
       next.start.push_back(std::move(*step));
     }
     return next;
@@ -80,9 +81,9 @@ class AgentKind final : public SubjectKind {
   }
 
  private:
-  static std::optional<WallTime> WakesAt(const AgentSpec& spec, const Standing& standing) {
+  static std::optional<WallTime> WakesAt(const AgentDefinition& definition, const Standing& standing) {
     std::optional<WallTime> at = standing.wake_at;
-    if (spec.every && (!at || standing.since + *spec.every < *at)) at = standing.since + *spec.every;
+    if (definition.every && (!at || standing.since + *definition.every < *at)) at = standing.since + *definition.every;
     return at;
   }
 
@@ -98,8 +99,8 @@ std::shared_ptr<const SubjectKind> MakeAgentKind(std::shared_ptr<const Capabilit
   return std::make_shared<AgentKind>(std::move(capabilities), std::move(extensions));
 }
 
-Result<std::shared_ptr<const AgentSpec>> KnownAgents::Of(const Document& state) const {
-  const Json *agent = state.Find(kAgentKey), *value = state.Find(kSpecKey);
+Result<std::shared_ptr<const AgentDefinition>> KnownAgents::Of(const Document& state) const {
+  const Json *agent = state.Find(kAgentKey), *value = state.Find(kDefinitionKey);
   if (agent == nullptr || value == nullptr) return Error{Code::kCorrupt, "a session without its entries 'agent' and 'spec'"};
   const std::string hash = TextIn(*agent, "spec_hash");
   {
@@ -109,11 +110,11 @@ Result<std::shared_ptr<const AgentSpec>> KnownAgents::Of(const Document& state) 
   auto read = AgentFromValue(*value);
   if (!read) return Error{Code::kCorrupt, "its agent file: " + read.message()};
   if (read->hash != hash) return Error{Code::kCorrupt, "its agent file is not the one that it was made with"};
-  auto spec = std::make_shared<const AgentSpec>(std::move(*read));
+  auto definition = std::make_shared<const AgentDefinition>(std::move(*read));
   const std::lock_guard lock(mutex_);
   if (known_.size() >= kMostKept) known_.clear();
-  known_[hash] = spec;
-  return spec;
+  known_[hash] = definition;
+  return definition;
 }
 
 }  // namespace acl::agent

@@ -19,12 +19,12 @@ std::shared_ptr<const SubjectKind> MakeAgentKind(std::shared_ptr<const Capabilit
 // The agent file that a session keeps, read once for each hash. From any thread. kCorrupt: it has none that can be read.
 class KnownAgents {
  public:
-  Result<std::shared_ptr<const AgentSpec>> Of(const Document& state) const;
+  Result<std::shared_ptr<const AgentDefinition>> Of(const Document& state) const;
 
  private:
   static constexpr std::size_t kMostKept = 256;
   mutable std::mutex mutex_;
-  mutable std::map<std::string, std::shared_ptr<const AgentSpec>> known_;
+  mutable std::map<std::string, std::shared_ptr<const AgentDefinition>> known_;
 };
 
 }  // namespace acl::agent

@@ -31,12 +31,12 @@ Json FilesIn(const Document& state) {
 }
 
 // Those it may use, with what each takes.
-Json CapabilitiesOf(const Kit& kit, const AgentSpec& spec) {
+Json CapabilitiesOf(const Kit& kit, const AgentDefinition& definition) {
   Json list = Json::array();
-  for (const CapabilitySpec* one : kit.capabilities.All()) {
-    if (!MatchesAny(spec.capabilities, one->id) || list.size() >= kMostCapabilities) continue;
+  for (const CapabilityDefinition* one : kit.capabilities.All()) {
+    if (!MatchesAny(definition.capabilities, one->id) || list.size() >= kMostCapabilities) continue;
     Json inputs = Json::object();
-    for (const FieldSpec& field : one->parameters) inputs[field.name] = field.type + (field.required ? "" : " (optional)");
+    for (const FieldDefinition& field : one->parameters) inputs[field.name] = field.type + (field.required ? "" : " (optional)");
     list.push_back({{"capability", one->id}, {"about", one->summary}, {"inputs", std::move(inputs)}});
   }
   return list;
@@ -71,7 +71,7 @@ Result<std::optional<Json>> PlanByRules(const Planner& planner, const Json& cont
 }
 
 // What a planner that asks others plans on: its project's next step, what it was told, or what it did last.
-std::optional<Json> PlanToAsk(const AgentSpec& spec, const Json& context) {
+std::optional<Json> PlanToAsk(const AgentDefinition& definition, const Json& context) {
   const auto next = context.find("project");
   const bool has_next = next != context.end() && !TextOrNone(*next, "task_id").empty();
   const auto stimuli = context.find("stimuli");
@@ -84,18 +84,18 @@ std::optional<Json> PlanToAsk(const AgentSpec& spec, const Json& context) {
   // Woken by time alone, with nothing of its own to do, it has no plan unless it has a standing intention.
   const bool by_time =
       !told || std::all_of(stimuli->begin(), stimuli->end(), [](const Json& one) { return TextOrNone(one, "kind") == "timer"; });
-  if (by_time && !did && !has_next && spec.intention.empty()) return std::nullopt;
-  std::string intention = has_next ? TextOrNone(*next, "next_step") : spec.intention;
+  if (by_time && !did && !has_next && definition.intention.empty()) return std::nullopt;
+  std::string intention = has_next ? TextOrNone(*next, "next_step") : definition.intention;
   if (intention.empty() && told) intention = Brief(TextOrNone(stimuli->back(), "text"), kKeptInBrief);
   return Json{{"intention", intention}, {"expected_outcome", ""}};
 }
 
-std::string QuestionOf(const AgentSpec& spec, const Json& plan, const Json& context) {
+std::string QuestionOf(const AgentDefinition& definition, const Json& plan, const Json& context) {
   std::string text = fmt::format(
-      "You are the agent '{}'. You plan one step of work; a runtime carries it out and tells you what came of it.\n", spec.name);
-  if (!spec.intention.empty()) text += "Standing intention: " + spec.intention + "\n";
+      "You are the agent '{}'. You plan one step of work; a runtime carries it out and tells you what came of it.\n", definition.name);
+  if (!definition.intention.empty()) text += "Standing intention: " + definition.intention + "\n";
   text += "Now: " + TextIn(plan, "intention") + "\n";
-  if (!spec.planner.instructions.empty()) text += spec.planner.instructions + "\n";
+  if (!definition.planner.instructions.empty()) text += definition.planner.instructions + "\n";
   text +=
       "Answer with one JSON object and nothing else: {\"say\": \"one or two sentences\", \"actions\": [{\"capability\": \"...\", "
       "\"inputs\": {...}}]}. "
@@ -117,29 +117,30 @@ std::string KeyOf(std::string_view session_id, std::string_view step_id) {
   return ToHex(CanonicalHash({{"session", session_id}, {"step", step_id}})).substr(0, kDigits);
 }
 
-Json ContextOf(const Kit& kit, const AgentSpec& spec, const Document& state, const Course& course) {
+Json ContextOf(const Kit& kit, const AgentDefinition& definition, const Document& state, const Course& course) {
   const auto standing = FindStanding(state);
   const Json* agent = state.Find(kAgentKey);
-  Json context = {{"session", {{"id", agent == nullptr ? "" : TextIn(*agent, "session_id")}, {"name", spec.name}, {"turn", course.turn}}},
-                  {"at", FormatWallTime(course.began_at)},
-                  {"intention", spec.intention},
-                  {"stimuli", Json::array()},
-                  {"stimulus", Json::object()},
-                  {"last", standing ? standing->last : Json()},
-                  {"look_again", standing && standing->look_again},
-                  {"past", PastTurns(state)},
-                  {"files", FilesIn(state)}};
+  Json context = {
+      {"session", {{"id", agent == nullptr ? "" : TextIn(*agent, "session_id")}, {"name", definition.name}, {"turn", course.turn}}},
+      {"at", FormatWallTime(course.began_at)},
+      {"intention", definition.intention},
+      {"stimuli", Json::array()},
+      {"stimulus", Json::object()},
+      {"last", standing ? standing->last : Json()},
+      {"look_again", standing && standing->look_again},
+      {"past", PastTurns(state)},
+      {"files", FilesIn(state)}};
   for (const Stimulus& one : course.stimuli) context["stimuli"].push_back(ToJson(one));
   if (!course.stimuli.empty()) context["stimulus"] = context["stimuli"].back();
   if (const Json* looked = state.Find(kLookKey)) context["project"] = *looked;
-  if (spec.planner.kind != "rules") context["capabilities"] = CapabilitiesOf(kit, spec);
+  if (definition.planner.kind != "rules") context["capabilities"] = CapabilitiesOf(kit, definition);
   return context;
 }
 
-Result<std::optional<Json>> MakePlan(const AgentSpec& spec, const Json& context) {
-  if (spec.planner.kind != "rules") return PlanToAsk(spec, context);
+Result<std::optional<Json>> MakePlan(const AgentDefinition& definition, const Json& context) {
+  if (definition.planner.kind != "rules") return PlanToAsk(definition, context);
   Json passed_over = Json::array();
-  auto plan = PlanByRules(spec.planner, context, passed_over);
+  auto plan = PlanByRules(definition.planner, context, passed_over);
   if (!plan) return plan.error();
   if (passed_over.empty()) return plan;
   if (*plan) {
@@ -150,11 +151,11 @@ Result<std::optional<Json>> MakePlan(const AgentSpec& spec, const Json& context)
                fmt::format("rule {} was passed over: {}", passed_over[0]["rule"].dump(), TextOrNone(passed_over[0], "why"))};
 }
 
-Json MakeRequest(const AgentSpec& spec, const Json& plan, const Json& context) {
-  if (spec.planner.kind == "rules") return plan.at("does");
-  if (spec.planner.kind == "command")
+Json MakeRequest(const AgentDefinition& definition, const Json& plan, const Json& context) {
+  if (definition.planner.kind == "rules") return plan.at("does");
+  if (definition.planner.kind == "command")
     return {{"intention", plan.at("intention")}, {"expected_outcome", plan.at("expected_outcome")}, {"context", context}};
-  return {{"question", QuestionOf(spec, plan, context)}, {"intent", Brief(TextIn(plan, "intention"), kKeptInBrief)}};
+  return {{"question", QuestionOf(definition, plan, context)}, {"intent", Brief(TextIn(plan, "intention"), kKeptInBrief)}};
 }
 
 Result<Json> ResponseFrom(const Json& outputs, const std::string& planner) {
@@ -214,20 +215,20 @@ Json ActionsOf(const Json& response, const Json* looked) {
   return actions;
 }
 
-std::optional<Refusal> WhyNot(const Kit& kit, const AgentSpec& spec, const Json& action, int index) {
-  if (index >= spec.limits.actions_per_turn)
-    return Refusal{"too-many", fmt::format("a turn has at most {} actions (limits.actions_per_turn)", spec.limits.actions_per_turn)};
+std::optional<Refusal> RefusalOf(const Kit& kit, const AgentDefinition& definition, const Json& action, int index) {
+  if (index >= definition.limits.actions_per_turn)
+    return Refusal{"too-many", fmt::format("a turn has at most {} actions (limits.actions_per_turn)", definition.limits.actions_per_turn)};
   const std::string id = TextOrNone(action, "capability");
-  const CapabilitySpec* capability = kit.capabilities.Find(id);
+  const CapabilityDefinition* capability = kit.capabilities.Find(id);
   if (capability == nullptr) {
     const std::string nearest = kit.capabilities.Nearest(id);
     return Refusal{"unknown-capability", fmt::format("there is no capability '{}'{}", Brief(id, 100),
                                                      nearest.empty() ? "" : "; did you mean '" + nearest + "'?")};
   }
-  const bool of_tasks = spec.tasks && (id == kSaveCheckpoint || id == kCompleteTask || id == kBlockTask);
-  if (!of_tasks && !MatchesAny(spec.capabilities, id))
+  const bool of_tasks = definition.tasks && (id == kSaveCheckpoint || id == kCompleteTask || id == kBlockTask);
+  if (!of_tasks && !MatchesAny(definition.capabilities, id))
     return Refusal{"not-allowed",
-                   fmt::format("'{}' is not among the capabilities of this agent: {}", id, fmt::join(spec.capabilities, ", "))};
+                   fmt::format("'{}' is not among the capabilities of this agent: {}", id, fmt::join(definition.capabilities, ", "))};
   if (!action.contains("inputs") || !action["inputs"].is_object()) return Refusal{"bad-inputs", "'inputs' is no object"};
   // What lets it work on its tasks is for its own project alone.
   if (id.starts_with("project.") && action["inputs"].contains("project"))
@@ -237,12 +238,12 @@ std::optional<Refusal> WhyNot(const Kit& kit, const AgentSpec& spec, const Json&
   return std::nullopt;
 }
 
-std::optional<StartStep> NextStep(const Kit& kit, const AgentSpec& spec, const Document& state) {
+std::optional<StartStep> NextStep(const Kit& kit, const AgentDefinition& definition, const Document& state) {
   const auto standing = FindStanding(state);
-  return standing && standing->status == kMoving ? StepAt(kit, spec, state) : std::nullopt;
+  return standing && standing->status == kMoving ? StepAt(kit, definition, state) : std::nullopt;
 }
 
-std::optional<StartStep> StepAt(const Kit& kit, const AgentSpec& spec, const Document& state) {
+std::optional<StartStep> StepAt(const Kit& kit, const AgentDefinition& definition, const Document& state) {
   const auto course = FindCourse(state);
   if (!course) return std::nullopt;
   const Json* agent = state.Find(kAgentKey);
@@ -264,13 +265,13 @@ std::optional<StartStep> StepAt(const Kit& kit, const AgentSpec& spec, const Doc
       break;
     case Point::kRequest: {
       const Json* request = state.Find(kRequestKey);
-      if (spec.planner.kind == "rules" || request == nullptr) return std::nullopt;
+      if (definition.planner.kind == "rules" || request == nullptr) return std::nullopt;
       step.step_id = StepIdOf(*course, "request");
-      if (spec.planner.kind == "command") {
-        program(spec.planner.command, spec.planner.args, *request, spec.planner.timeout);
+      if (definition.planner.kind == "command") {
+        program(definition.planner.command, definition.planner.args, *request, definition.planner.timeout);
       } else {
         call(kAskModel, *request);
-        step.timeout = spec.planner.timeout;
+        step.timeout = definition.planner.timeout;
       }
       step.effect = EffectClass::kIdempotent;  // it has no effect but the call
       break;
@@ -279,7 +280,7 @@ std::optional<StartStep> StepAt(const Kit& kit, const AgentSpec& spec, const Doc
       const Json* action = state.Find(ActionKey(course->action));
       if (action == nullptr) return std::nullopt;
       const std::string id = TextIn(*action, "capability");
-      const CapabilitySpec* capability = kit.capabilities.Find(id);
+      const CapabilityDefinition* capability = kit.capabilities.Find(id);
       step.step_id = StepIdOf(*course, "action", course->action);
       call(id, action->at("inputs"));
       step.effect = capability == nullptr || Mutant("agent_move_before_promise") ? EffectClass::kPure : capability->effect;
@@ -288,7 +289,7 @@ std::optional<StartStep> StepAt(const Kit& kit, const AgentSpec& spec, const Doc
     }
     default: {
       const auto phase = ParsePhase(NameOf(course->at));
-      const Extension* extension = phase ? ListenerAt(spec, *phase, course->asked) : nullptr;
+      const Extension* extension = phase ? ListenerAt(definition, *phase, course->asked) : nullptr;
       if (extension == nullptr || !extension->builtin.empty()) return std::nullopt;
       const Json* draft = state.Find(kDraftKey);
       const Json asked = {

@@ -26,19 +26,19 @@ Point After(Point point) { return Point(int(point) + 1); }
 
 // ---- 2.3 decide
 
-Choice Decide(const AgentSpec& spec, const Standing& standing, const Guard& guard, WallTime now) {
-  if (!standing.uncertain.is_null() && !spec.go_on_uncertain)
+Choice Decide(const AgentDefinition& definition, const Standing& standing, const Guard& guard, WallTime now) {
+  if (!standing.uncertain.is_null() && !definition.go_on_uncertain)
     return {
         false, "uncertain: nobody knows what became of " + TextIn(standing.uncertain, "capability") + "; say so (airun agent resolve)", {}};
-  if (std::string why = WhyRest(guard, spec.limits.moves_without_change); !why.empty()) return {false, "loop: " + why, {}};
-  if (spec.limits.requests > 0 && standing.requests >= spec.limits.requests)
-    return {false, fmt::format("budget: it has made its {} requests (limits.requests)", spec.limits.requests), {}};
+  if (std::string why = WhyRest(guard, definition.limits.moves_without_change); !why.empty()) return {false, "loop: " + why, {}};
+  if (definition.limits.requests > 0 && standing.requests >= definition.limits.requests)
+    return {false, fmt::format("budget: it has made its {} requests (limits.requests)", definition.limits.requests), {}};
   const bool wanted = !standing.again.empty() || !standing.waiting.empty() || standing.look_again;
   if (!wanted) return {false, std::string(kNothingToDo), {}};
-  if (standing.moves_in_minute >= spec.limits.moves_per_minute && now < standing.minute + kMinute)
+  if (standing.moves_in_minute >= definition.limits.moves_per_minute && now < standing.minute + kMinute)
     return {false, fmt::format("rate: {} moves in a minute (limits.moves_per_minute)", standing.moves_in_minute),
             standing.minute + kMinute};
-  if (standing.turns_awake >= spec.limits.turns_per_wake)
+  if (standing.turns_awake >= definition.limits.turns_per_wake)
     return {false, fmt::format("turns: {} since it was woken (limits.turns_per_wake)", standing.turns_awake), now + kMinute};
   return {true, "", {}};
 }
@@ -53,7 +53,7 @@ void Decider::Loop() {
     }
     if (standing_.status == kStopping) return FinishStop();
     if (standing_.status != kMoving) return;
-    const Choice choice = agent::Decide(spec_, standing_, guard_, now_);
+    const Choice choice = agent::Decide(definition_, standing_, guard_, now_);
     if (choice.move) {
       BeginTurn();
     } else {
@@ -65,7 +65,7 @@ void Decider::Loop() {
 // ---- 2.4 rest
 
 void Decider::Rest(std::string reason, std::optional<WallTime> wake_at) {
-  if (ListenerAt(spec_, Phase::kBeforeRest, 0) != nullptr && !(course_ && course_->at == Point::kBeforeRest)) {
+  if (ListenerAt(definition_, Phase::kBeforeRest, 0) != nullptr && !(course_ && course_->at == Point::kBeforeRest)) {
     BeginPassage(Point::kBeforeRest);
     course_->rest_reason = reason;
     course_->wake_at = wake_at;
@@ -82,7 +82,7 @@ void Decider::Rest(std::string reason, std::optional<WallTime> wake_at) {
     facts["wake_at"] = FormatWallTime(*wake_at);
     SetTimer(kWakeTimer, *wake_at);
   }
-  if (spec_.every) SetTimer(kEveryTimer, now_ + *spec_.every);
+  if (definition_.every) SetTimer(kEveryTimer, now_ + *definition_.every);
   Emit(event::kRest, std::move(facts));
 }
 
@@ -143,14 +143,14 @@ bool Decider::Pass() {
   }
   switch (course.at) {
     case Point::kLook:
-      if (spec_.tasks && state_.Find(kLookKey) == nullptr) return false;
+      if (definition_.tasks && state_.Find(kLookKey) == nullptr) return false;
       TakeChangesNow();
-      Put(kContextKey, ContextOf(kit_, spec_, state_, course));
+      Put(kContextKey, ContextOf(kit_, definition_, state_, course));
       course.at = Point::kBeforePlan;
       return true;
     case Point::kPlan: return Plan();
     case Point::kRequest:
-      if (spec_.planner.kind != "rules") return false;
+      if (definition_.planner.kind != "rules") return false;
       Request();
       return true;
     case Point::kChoose: Choose(); return true;
@@ -164,7 +164,7 @@ bool Decider::Pass() {
 bool Decider::Plan() {
   const Json* found = state_.Find(kContextKey);
   const Json context = found == nullptr ? Json::object() : *found;
-  auto plan = MakePlan(spec_, context);
+  auto plan = MakePlan(definition_, context);
   if (!plan || !*plan) {  // evaluation is implicit: no sensible step, and no plan is produced
     const std::string why = plan ? std::string(kNoPlan) : fmt::format("{}: {}", kNoPlan, plan.message());
     standing_.look_again = false;
@@ -175,7 +175,7 @@ bool Decider::Plan() {
   Json& made = **plan;
   Put(kPlanKey, made);
   Json facts = Facts();
-  facts["planner"] = spec_.planner.kind;
+  facts["planner"] = definition_.planner.kind;
   facts["intention"] = made["intention"];
   facts["expected_outcome"] = made["expected_outcome"];
   for (const char* key : {"rule", "passed_over"})
@@ -184,7 +184,7 @@ bool Decider::Plan() {
   for (const Stimulus& one : course_->stimuli) facts["stimuli"].push_back(one.number);
   facts["context_digest"] = ToHex(CanonicalHash(context));
   Emit(event::kPlan, std::move(facts));
-  Put(kRequestKey, MakeRequest(spec_, made, context));
+  Put(kRequestKey, MakeRequest(definition_, made, context));
   course_->at = Point::kAfterPlan;
   return true;
 }
@@ -193,11 +193,11 @@ bool Decider::Plan() {
 
 void Decider::Request() {
   const Json* request = state_.Find(kRequestKey);
-  auto response = ResponseFrom(request == nullptr ? Json() : *request, spec_.planner.kind);
+  auto response = ResponseFrom(request == nullptr ? Json() : *request, definition_.planner.kind);
   if (!response) return RequestFailed(response.message(), 0, false, milliseconds(0));
   Put(kResponseKey, *response);
   Json facts = Facts();
-  facts["planner"] = spec_.planner.kind;
+  facts["planner"] = definition_.planner.kind;
   facts["attempts"] = 0;
   facts["response"] = std::move(*response);
   Emit(event::kRequest, std::move(facts));
@@ -212,10 +212,10 @@ void Decider::Choose() {
   const Json* action = state_.Find(ActionKey(course.action));
   if (action == nullptr) return Process();
   if (!course.dropped.empty()) return EndAction(OutcomeOf("refused", "dropped", course.dropped), "", 0, Json::object());
-  if (const auto refusal = WhyNot(kit_, spec_, *action, course.action))
+  if (const auto refusal = RefusalOf(kit_, definition_, *action, course.action))
     return EndAction(OutcomeOf("refused", refusal->code, refusal->message), "", 0, Json::object());
   const std::string id = TextIn(*action, "capability");
-  if (CountCall(guard_, CallKey(id, action->at("inputs")), MatchesAny(spec_.pollers, id)) == Verdict::kRefuse)
+  if (CountCall(guard_, CallKey(id, action->at("inputs")), MatchesAny(definition_.pollers, id)) == Verdict::kRefuse)
     return EndAction(OutcomeOf("refused", "loop", "the same call again, and nothing has changed since: do something else, or nothing"), "",
                      0, Json::object());
   const std::vector<Json> before = OutcomesOf(state_, course);
@@ -234,7 +234,7 @@ void Decider::TakeActions() {
   bool polls = !actions.empty();
   for (std::size_t index = 0; index < actions.size(); ++index) {
     Put(ActionKey(int(index)), actions[index]);
-    polls = polls && MatchesAny(spec_.pollers, TextIn(actions[index], "capability"));
+    polls = polls && MatchesAny(definition_.pollers, TextIn(actions[index], "capability"));
   }
   const Json* plan = state_.Find(kPlanKey);
   if (!polls)
@@ -249,7 +249,7 @@ void Decider::TakeActions() {
 void Decider::MayAct() {
   const Json* action = state_.Find(ActionKey(course_->action));
   if (action == nullptr) return Process();
-  if (const auto refusal = WhyNot(kit_, spec_, *action, course_->action))
+  if (const auto refusal = RefusalOf(kit_, definition_, *action, course_->action))
     return EndAction(OutcomeOf("refused", refusal->code, refusal->message), "", 0, Json::object());
   if (const auto why = MustAsk(*action)) return AskPerson(*why);
   course_->at = Point::kAct;

@@ -37,20 +37,20 @@ struct Choice {
   std::string reason;               // of a rest: stable words first ("nothing to do", "loop: ...")
   std::optional<WallTime> wake_at;  // of a rest that ends by itself
 };
-Choice Decide(const AgentSpec& spec, const Standing& standing, const Guard& guard, WallTime now);
+Choice Decide(const AgentDefinition& definition, const Standing& standing, const Guard& guard, WallTime now);
 
 // Why it rests when there is nothing to do: the one reason that forgets what the loop guard has counted.
 inline constexpr std::string_view kNothingToDo = "nothing to do", kNoPlan = "no plan";
 
 // ---- 2.5 plan: what a turn is for, from what is known; nullopt: no sensible step, and so no plan
 // The context: {"session", "intention", "stimuli", "last", "past", "files", "project"?, "capabilities"}.
-Json ContextOf(const Kit& kit, const AgentSpec& spec, const Document& state, const Course& course);
+Json ContextOf(const Kit& kit, const AgentDefinition& definition, const Document& state, const Course& course);
 // {"intention", "expected_outcome", "rule"?, "does"?}; `does` is the answer of a planner that needs no request. kInvalid: a rule that
 // cannot be read with this context.
-Result<std::optional<Json>> MakePlan(const AgentSpec& spec, const Json& context);
+Result<std::optional<Json>> MakePlan(const AgentDefinition& definition, const Json& context);
 
 // ---- 2.6 request: what is sent, and to whom
-Json MakeRequest(const AgentSpec& spec, const Json& plan, const Json& context);
+Json MakeRequest(const AgentDefinition& definition, const Json& plan, const Json& context);
 // The response in what was answered: {"say", "actions", "checkpoint"?, "complete"?, "block"?}. kInvalid: it is none, and what it should be.
 Result<Json> ResponseFrom(const Json& outputs, const std::string& planner);
 
@@ -61,15 +61,15 @@ Json ActionsOf(const Json& response, const Json* looked);
 struct Refusal {
   std::string code, message;  // "unknown-capability", "not-allowed", "bad-inputs", "too-many"
 };
-std::optional<Refusal> WhyNot(const Kit& kit, const AgentSpec& spec, const Json& action, int index);
+std::optional<Refusal> RefusalOf(const Kit& kit, const AgentDefinition& definition, const Json& action, int index);
 
 // ---- what is to be called now; nullopt: nothing (it rests, a person is asked, it is paused)
-std::optional<StartStep> NextStep(const Kit& kit, const AgentSpec& spec, const Document& state);
+std::optional<StartStep> NextStep(const Kit& kit, const AgentDefinition& definition, const Document& state);
 // The same, also of a session that is paused or stops.
-std::optional<StartStep> StepAt(const Kit& kit, const AgentSpec& spec, const Document& state);
+std::optional<StartStep> StepAt(const Kit& kit, const AgentDefinition& definition, const Document& state);
 
 // The extensions that listen to a phase, in the file's order; nullptr: there are no more.
-const Extension* ListenerAt(const AgentSpec& spec, Phase phase, int index);
+const Extension* ListenerAt(const AgentDefinition& definition, Phase phase, int index);
 // What an extension sees and cannot change: {"session", "standing", "turn", "plan"?, "action"?, "outcomes"}.
 Json SnapshotOf(const Document& state);
 

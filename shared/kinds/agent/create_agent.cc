@@ -8,26 +8,26 @@
 
 namespace acl::agent {
 
-Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const AgentSpec& spec, CreateAgent request) {
+Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const AgentDefinition& definition, CreateAgent request) {
   if (request.message.size() > kMostStimulus) return Error{Code::kInvalid, "the message is longer than 65536 bytes"};
   CreateItem item;
   auto files = WithParents(std::move(request.files));
   if (!files) return Error{Code::kInvalid, "files: " + files.message()};
   const std::string id = request.subject.ToString();
   Json agent = {{"session_id", id},
-                {"name", spec.name},
-                {"version", spec.version},
-                {"spec_hash", spec.hash},
+                {"name", definition.name},
+                {"version", definition.version},
+                {"spec_hash", definition.hash},
                 {"project_id", request.project.ToString()}};
-  for (const auto& [key, text] :
-       {std::pair("owner", spec.owner.empty() ? request.owner : spec.owner),
-        std::pair("note", request.note.empty() ? spec.note : request.note), std::pair("traceparent", FormatTraceparent(request.trace))})
+  for (const auto& [key, text] : {std::pair("owner", definition.owner.empty() ? request.owner : definition.owner),
+                                  std::pair("note", request.note.empty() ? definition.note : request.note),
+                                  std::pair("traceparent", FormatTraceparent(request.trace))})
     if (!text.empty()) agent[key] = text;
   Standing standing;
   standing.since = request.now;
   standing.moves = 1;
-  standing.look_again = spec.tasks;  // there may be unfinished work already
-  Json entries = {{std::string(kAgentKey), agent}, {std::string(kSpecKey), spec.value}};
+  standing.look_again = definition.tasks;  // there may be unfinished work already
+  Json entries = {{std::string(kAgentKey), agent}, {std::string(kDefinitionKey), definition.value}};
   if (request.fork) {
     for (const auto& [key, value] : request.fork->kept.items()) entries[key] = value;
     agent["forked_from"] = {{"session_id", request.fork->session_id}, {"seq", request.fork->seq}};
@@ -49,7 +49,7 @@ Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const AgentSpec& spec
     entries[StimulusKey(first.number)] = ToJson(first);
     facts["message"] = ToJson(first);
   }
-  if (ListenerAt(spec, Phase::kAfterPrepare, 0) != nullptr) {
+  if (ListenerAt(definition, Phase::kAfterPrepare, 0) != nullptr) {
     Course course;
     course.at = Point::kAfterPrepare;
     ++standing.passages;
@@ -73,19 +73,15 @@ Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const AgentSpec& spec
   item.subject = request.subject;
   item.project = request.project;
   item.kind = std::string(kind.Name());
-  item.queue = spec.queue;
+  item.queue = definition.queue;
   item.required_version = EventSchemaVersion();
   item.request_key = std::move(request.request_key);
   item.request_hash = request.request_hash;
   item.events.push_back(std::move(*first));
   item.state_root = state.Root();
   item.traceparent = FormatTraceparent({request.trace.trace_id, RunSpanId(request.subject), request.trace.sampled});
-  item.listing = ListingRow{spec.name,
-                            spec.version,
-                            agent.value("owner", ""),
-                            std::string(kMoving),
-                            std::move(request.text),
-                            DumpJson({{"note", agent.value("note", "")}})};
+  item.listing = ListingRow{definition.name,      definition.version,      agent.value("owner", ""),
+                            std::string(kMoving), std::move(request.text), DumpJson({{"note", agent.value("note", "")}})};
   return item;
 }
 

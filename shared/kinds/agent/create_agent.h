@@ -32,7 +32,7 @@ struct CreateAgent {
 };
 
 // kInvalid: files that do not fit, a message that is too large.
-Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const AgentSpec& spec, CreateAgent request);
+Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const AgentDefinition& definition, CreateAgent request);
 
 // What a fork takes along from a state: counters, what nobody has taken up, past turns, files. A turn that was under way is not: what it
 // had taken up is taken up again, its effects are not made again, and people are asked anew.

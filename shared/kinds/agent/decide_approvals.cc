@@ -17,8 +17,8 @@ std::optional<std::string> Decider::MustAsk(const Json& action) const {
   if (course_->approved) return std::nullopt;
   if (course_->must_ask) return course_->why_ask;
   const std::string id = TextIn(action, "capability");
-  const CapabilitySpec* capability = kit_.capabilities.Find(id);
-  for (const std::string& pattern : spec_.ask_before) {
+  const CapabilityDefinition* capability = kit_.capabilities.Find(id);
+  for (const std::string& pattern : definition_.ask_before) {
     const std::string_view text = pattern;
     bool asks = Matches(pattern, id);
     if (capability != nullptr && text.starts_with("risk:")) asks = capability->risk >= ParseRisk(text.substr(5)).value_or(RiskLevel::kLow);
@@ -30,30 +30,30 @@ std::optional<std::string> Decider::MustAsk(const Json& action) const {
 
 approval::Request Decider::RequestOf(const Json& action, const std::string& why) const {
   const std::string id = TextIn(action, "capability");
-  const CapabilitySpec* capability = kit_.capabilities.Find(id);
+  const CapabilityDefinition* capability = kit_.capabilities.Find(id);
   approval::Request request;
   request.run_id = session_id_;
   request.step_id = StepIdOf(*course_, "action", course_->action);
   request.approval_id = session_id_ + ":" + request.step_id;
   request.step_name = id;
-  request.workflow = spec_.name;
+  request.workflow = definition_.name;
   request.description = why;
   const Json* plan = state_.Find(kPlanKey);
   const std::string inputs = Brief(DumpJson(action.value("inputs", Json::object())), kKeptInBrief / 4);
   const std::string intention = plan == nullptr ? "" : Brief(TextIn(*plan, "intention"), kKeptInBrief);
   request.message =
-      fmt::format("May the agent {} call {} {}?{}", spec_.name, id, inputs, intention.empty() ? "" : " It wants to: " + intention);
+      fmt::format("May the agent {} call {} {}?{}", definition_.name, id, inputs, intention.empty() ? "" : " It wants to: " + intention);
   request.risk = capability == nullptr ? "MEDIUM" : std::string(RiskName(capability->risk));
   request.arguments = {{"capability", id}, {"inputs", action.value("inputs", Json::object())}};
   request.workspace_root = ManifestRoot(state_);
-  request.role = spec_.approver_role;
+  request.role = definition_.approver_role;
   const Json* agent = state_.Find(kAgentKey);
-  for (const std::string& who : {agent == nullptr ? std::string() : TextIn(*agent, "owner"), spec_.name})
+  for (const std::string& who : {agent == nullptr ? std::string() : TextIn(*agent, "owner"), definition_.name})
     if (!who.empty() && std::find(request.requesters.begin(), request.requesters.end(), who) == request.requesters.end())
       request.requesters.push_back(who);
-  request.allow_requester = spec_.allow_requester;
+  request.allow_requester = definition_.allow_requester;
   request.requested_at = now_;
-  if (spec_.approval_timeout) request.expires_at = now_ + *spec_.approval_timeout;
+  if (definition_.approval_timeout) request.expires_at = now_ + *definition_.approval_timeout;
   request.digest = approval::DigestOf(request);
   return request;
 }

@@ -58,8 +58,8 @@ Result<Answer> AnswerIn(const Extension& extension, const StepResult& result) {
 
 }  // namespace
 
-const Extension* ListenerAt(const AgentSpec& spec, Phase phase, int index) {
-  for (const Extension& extension : spec.extensions)
+const Extension* ListenerAt(const AgentDefinition& definition, Phase phase, int index) {
+  for (const Extension& extension : definition.extensions)
     if (extension.ListensTo(phase) && index-- == 0) return &extension;
   return nullptr;
 }
@@ -99,7 +99,7 @@ void Decider::KeepDraft(Phase phase, const Json& draft) {
     case Phase::kAfterPlan: {
       Put(kPlanKey, draft);
       const Json* context = state_.Find(kContextKey);
-      return Put(kRequestKey, MakeRequest(spec_, draft, context == nullptr ? Json::object() : *context));
+      return Put(kRequestKey, MakeRequest(definition_, draft, context == nullptr ? Json::object() : *context));
     }
     case Phase::kBeforeRequest: return Put(kRequestKey, draft);
     case Phase::kAfterRequest: return Put(kResponseKey, draft);
@@ -118,7 +118,7 @@ bool Decider::PassExtensions(Phase phase) {
   const bool has_draft = !RuleOf(phase).draft.empty();
   // Nobody is asked any more about what stops.
   for (const Extension* extension = nullptr; standing_.status != kStopping;) {
-    extension = ListenerAt(spec_, phase, course_->asked);
+    extension = ListenerAt(definition_, phase, course_->asked);
     if (extension == nullptr) break;
     if (has_draft && !state_.Has(kDraftKey)) Put(kDraftKey, DraftOf(phase));
     if (extension->builtin.empty()) return false;  // by a step
@@ -218,7 +218,7 @@ void Decider::Stopped(const Extension& extension, Phase phase, const std::string
 void Decider::ExtensionFinished(const StepFinishedInput& input) {
   if (input.result.outcome == Outcome::kCancelled && course_->dropped.empty()) return;  // asked again
   const auto phase = ParsePhase(NameOf(course_->at));
-  const Extension* extension = phase ? ListenerAt(spec_, *phase, course_->asked) : nullptr;
+  const Extension* extension = phase ? ListenerAt(definition_, *phase, course_->asked) : nullptr;
   if (extension == nullptr) return;
   TakeAnswer(*extension, *phase, AnswerIn(*extension, input.result), &input);
 }

@@ -64,7 +64,7 @@ void Decider::Wake() {
   standing_.turns_awake = 0;
   ClearTimer(kWakeTimer);
   ClearTimer(kEveryTimer);
-  if (ListenerAt(spec_, Phase::kAfterRest, 0) != nullptr) BeginPassage(Point::kAfterRest);
+  if (ListenerAt(definition_, Phase::kAfterRest, 0) != nullptr) BeginPassage(Point::kAfterRest);
 }
 
 void Decider::TakeStimulus(const InboxInput& input, Stimulus stimulus) {
@@ -100,7 +100,7 @@ void Decider::DropTurn(const std::string& why) {
   }
   if (course.at == Point::kApprove) return TakeBackApproval("interrupted", why);
   TakeChangesNow();
-  if (const auto step = StepAt(kit_, spec_, state_)) decision_.cancel_steps.push_back(step->step_id);
+  if (const auto step = StepAt(kit_, definition_, state_)) decision_.cancel_steps.push_back(step->step_id);
   switch (course.at) {
     case Point::kRequest: return RequestFailed(why, 0, false, milliseconds(0));
     case Point::kBeforeAction:
@@ -193,7 +193,7 @@ void Decider::Timer(const InboxInput& input) {
   const std::string timer_id = TextOrNone(input.payload, "timer_id");
   if (timer_id == kApprovalTimer) return ApprovalTimer();
   if (standing_.status != kResting) return;
-  if (timer_id == kEveryTimer && spec_.every && now_ >= standing_.since + *spec_.every) {
+  if (timer_id == kEveryTimer && definition_.every && now_ >= standing_.since + *definition_.every) {
     Stimulus stimulus;
     stimulus.kind = "timer";
     return TakeStimulus(input, std::move(stimulus));

@@ -29,7 +29,7 @@ std::string WhyFailed(const StepResult& result) {
 }
 
 // Of an answer that says itself that it is none.
-std::optional<std::string> FalseSuccessIn(const CapabilitySpec& capability, const Json& outputs) {
+std::optional<std::string> FalseSuccessIn(const CapabilityDefinition& capability, const Json& outputs) {
   if (capability.false_success != FalseSuccess::kFailure || !outputs.is_object()) return std::nullopt;
   const auto success = outputs.find("success");
   if (success == outputs.end() || !success->is_boolean() || success->get<bool>()) return std::nullopt;
@@ -48,7 +48,7 @@ void Decider::On(const ResumedInput& input) {
 }
 
 void Decider::On(const StartingInput& input) {
-  const auto wanted = NextStep(kit_, spec_, state_);
+  const auto wanted = NextStep(kit_, definition_, state_);
   if (!course_ || !wanted || wanted->step_id != input.step.step_id || standing_.status != kMoving || !course_->open.empty()) return;
   course_->open = input.step.step_id;
   course_->attempt = input.attempt_id;
@@ -81,7 +81,7 @@ void Decider::On(const StartingInput& input) {
 bool Decider::Repeatable() const {
   if (course_->at != Point::kAct) return true;  // asking has no effect but the call
   const Json* action = state_.Find(ActionKey(course_->action));
-  const CapabilitySpec* capability = action == nullptr ? nullptr : kit_.capabilities.Find(TextIn(*action, "capability"));
+  const CapabilityDefinition* capability = action == nullptr ? nullptr : kit_.capabilities.Find(TextIn(*action, "capability"));
   return capability == nullptr || capability->effect != EffectClass::kNonIdempotent || capability->honours_key;
 }
 
@@ -106,7 +106,7 @@ void Decider::Lost(const std::string& step_id, int attempt, const std::string& w
 
 void Decider::On(const StepFinishedInput& input) {
   const bool ours = course_ && (input.step_id == course_->open || (course_->open.empty() && [&] {
-                                  const auto wanted = StepAt(kit_, spec_, state_);
+                                  const auto wanted = StepAt(kit_, definition_, state_);
                                   return wanted && wanted->step_id == input.step_id;
                                 }()));
   if (!ours) {
@@ -171,7 +171,7 @@ void Decider::RequestFinished(const StepFinishedInput& input) {
   }
   if (result.outcome != Outcome::kSucceeded)
     return RequestFailed(WhyFailed(result), input.attempt_id, result.retryable, result.retry_after);
-  auto response = ResponseFrom(result.outputs, spec_.planner.kind);
+  auto response = ResponseFrom(result.outputs, definition_.planner.kind);
   if (!response) return RequestFailed(response.message(), input.attempt_id, true, milliseconds(0));
   ++course_->attempts;
   ++standing_.requests;
@@ -180,7 +180,7 @@ void Decider::RequestFinished(const StepFinishedInput& input) {
   Json facts = Facts();
   facts["step_id"] = input.step_id;
   facts["attempt"] = input.attempt_id;
-  facts["planner"] = spec_.planner.kind;
+  facts["planner"] = definition_.planner.kind;
   facts["attempts"] = course_->attempts;
   facts["duration_ms"] = result.duration.count();
   facts["response"] = std::move(*response);
@@ -201,7 +201,7 @@ void Decider::RequestFailed(const std::string& error, int attempt, bool retryabl
   facts["error"] = Brief(error, kKeptOutputs);
   facts["attempts"] = course.attempts;
   course.open.clear();
-  if (retryable && course.attempts < spec_.planner.attempts) {
+  if (retryable && course.attempts < definition_.planner.attempts) {
     course.retry_at = now_ + std::max(retry_after, Doubled(kFirstRetry, course.attempts - 1, kLongestRetry));
     facts["step_id"] = step_id;
     facts["attempt"] = attempt;
@@ -228,7 +228,7 @@ void Decider::RequestFailed(const std::string& error, int attempt, bool retryabl
 void Decider::ActionFinished(const StepFinishedInput& input) {
   const StepResult& result = input.result;
   const Json* action = state_.Find(ActionKey(course_->action));
-  const CapabilitySpec* capability = action == nullptr ? nullptr : kit_.capabilities.Find(TextIn(*action, "capability"));
+  const CapabilityDefinition* capability = action == nullptr ? nullptr : kit_.capabilities.Find(TextIn(*action, "capability"));
   const auto end = [&](Json outcome, const Json& outputs = Json::object()) {
     course_->open.clear();
     EndAction(std::move(outcome), input.step_id, input.attempt_id, outputs);
@@ -263,7 +263,7 @@ void Decider::ActionFinished(const StepFinishedInput& input) {
 void Decider::EndAction(Json outcome, const std::string& step_id, int attempt, const Json& outputs, const std::vector<FileChange>& files) {
   Course& course = *course_;
   const Json* action = state_.Find(ActionKey(course.action));
-  const CapabilitySpec* capability = action == nullptr ? nullptr : kit_.capabilities.Find(TextIn(*action, "capability"));
+  const CapabilityDefinition* capability = action == nullptr ? nullptr : kit_.capabilities.Find(TextIn(*action, "capability"));
   const std::string word = outcome["outcome"];
   Json facts = Facts();
   facts.update(outcome);
@@ -280,7 +280,7 @@ void Decider::EndAction(Json outcome, const std::string& step_id, int attempt, c
   if (word == "uncertain") {
     standing_.uncertain = {
         {"turn", course.turn}, {"action", course.action + 1}, {"capability", outcome.value("capability", "")}, {"step_id", step_id}};
-    if (!spec_.go_on_uncertain) course.dropped = "nobody knows what became of an action before it";
+    if (!definition_.go_on_uncertain) course.dropped = "nobody knows what became of an action before it";
   }
   // Once a turn: of several in one answer the planner has learnt nothing yet.
   if (word != "error" && word != "refused") {

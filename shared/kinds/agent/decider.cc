@@ -14,9 +14,9 @@ constexpr std::chrono::milliseconds kOneMinute{60'000};
 
 }  // namespace
 
-Decider::Decider(const Kit& kit, const AgentSpec& spec, const Document& state, WallTime now)
+Decider::Decider(const Kit& kit, const AgentDefinition& definition, const Document& state, WallTime now)
     : kit_(kit),
-      spec_(spec),
+      definition_(definition),
       state_(state),
       now_(now),
       standing_(FindStanding(state).value_or(Standing{})),

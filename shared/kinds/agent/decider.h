@@ -18,7 +18,7 @@ namespace acl::agent {
 
 class Decider {
  public:
-  Decider(const Kit& kit, const AgentSpec& spec, const Document& state, WallTime now);
+  Decider(const Kit& kit, const AgentDefinition& definition, const Document& state, WallTime now);
 
   void On(const ResumedInput& input);       // decide_steps.cc
   void On(const StartingInput& input);      // decide_steps.cc
@@ -98,7 +98,7 @@ class Decider {
   Json InboxFacts(const InboxInput& input) const;
 
   const Kit& kit_;
-  const AgentSpec& spec_;
+  const AgentDefinition& definition_;
   Document state_;
   const WallTime now_;
   std::string session_id_;

@@ -3,7 +3,7 @@
 // events. "State is convenience, moves are truth": everything here follows from the moves before.
 //
 //   agent        who it is; never changes           stimulus:<n>  what nobody has taken up yet
-//   spec         the agent file as a value          past:<n>      one of the last kKeptTurns turns, in brief
+//   definition         the agent file as a value          past:<n>      one of the last kKeptTurns turns, in brief
 //   standing     what it does now, and counters     guard         what the loop guard has counted (guard.h)
 //   course       the turn that is under way, or a passage in which extensions are asked; none: it rests
 //   course:...   plan, request, response, actions and outcomes of it
@@ -21,7 +21,7 @@
 
 namespace acl::agent {
 
-inline constexpr std::string_view kAgentKey = "agent", kSpecKey = "spec", kStandingKey = "standing", kCourseKey = "course",
+inline constexpr std::string_view kAgentKey = "agent", kDefinitionKey = "spec", kStandingKey = "standing", kCourseKey = "course",
                                   kGuardKey = "guard", kDraftKey = "course:draft", kLookKey = "course:look", kRequestKey = "course:request",
                                   kPlanKey = "course:plan", kContextKey = "course:context", kResponseKey = "course:response",
                                   kApprovalKey = "course:approval";

@@ -45,7 +45,7 @@ class Evolver {
     if (type == events::kRefused || type == events::kReleased) return true;
     if (type == events::kPrepared) return Prepare();
     if (type == events::kRecorded) return Record();
-    if (type == events::kFailed) return Settle();
+    if (type == events::kFailed) return Conclude();
     if (type == events::kUncertain) return Lose();
     if (type == events::kDriftOpened) return OpenDrift();
     if (type == events::kDriftClosed) return CloseDrift();
@@ -84,13 +84,13 @@ class Evolver {
   }
 
   bool Record() {
-    if (!Settle()) return false;
+    if (!Conclude()) return false;
     AddTurn(facts_.at("aurora"), TextIn(facts_, "exchange_id"), "aurora");
     return true;
   }
 
   // What was reserved becomes what it cost. A lost call's reservation was taken for its cost.
-  bool Settle() {
+  bool Conclude() {
     const auto exchange = FindUnderWay(state_, TextIn(facts_, "exchange_id"));
     if (!exchange) return false;
     (exchange->lost ? session_.spent_micros : session_.reserved_micros) -= exchange->reserved_micros;

@@ -168,7 +168,7 @@ NextStep Agenda::Choose(const Document& state, std::string_view actor, std::size
       next.waiting.push_back({id, ReasonsAgainst(source, work_.tasks.at(id), actor)});
     }
   }
-  return Settle(work_, std::move(candidates), std::move(next));
+  return ConcludeChoice(work_, std::move(candidates), std::move(next));
 }
 
 }  // namespace acl::project

@@ -22,6 +22,6 @@ bool IsActive(const Goal& goal);
 void CountTask(const Task& task, int by, Counts& counts);
 
 // The first of the candidates and who came after it, beside what `next` says already.
-NextStep Settle(const Work& work, std::vector<Candidate> candidates, NextStep next);
+NextStep ConcludeChoice(const Work& work, std::vector<Candidate> candidates, NextStep next);
 
 }  // namespace acl::project

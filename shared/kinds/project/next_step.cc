@@ -80,7 +80,7 @@ void CountTask(const Task& task, int by, Counts& counts) {
   counts.open += by;
 }
 
-NextStep Settle(const Work& work, std::vector<Candidate> candidates, NextStep next) {
+NextStep ConcludeChoice(const Work& work, std::vector<Candidate> candidates, NextStep next) {
   if (candidates.empty()) {
     next.rule = "propose";
     next.next_step = next.counts.open == 0 ? "Nothing is open: propose tasks for a goal; none is made by asking."
@@ -118,7 +118,7 @@ NextStep ChooseNext(const Work& work, const Hash256& digest, std::string_view ac
       next.waiting.push_back({task->id, ReasonsAgainst(source, *task, actor)});
     }
   }
-  return Settle(work, std::move(candidates), std::move(next));
+  return ConcludeChoice(work, std::move(candidates), std::move(next));
 }
 
 Json ToJson(const NextStep& next) {

@@ -111,7 +111,7 @@ class ProjectKind final : public CommandKind {
     Work one;
     if (value != nullptr) PutEntry(std::string(key), value, one);
     if (key.starts_with("goal:")) return RowOf("goals", id, one.goals, ShownGoal);
-    if (key.starts_with("task:")) return RowOf("project_tasks", id, one.tasks, ShownTask);
+    if (key.starts_with("task:")) return RowOf("tasks", id, one.tasks, ShownTask);
     if (key.starts_with("checkpoint:")) return RowOf("checkpoints", id, one.checkpoints, ShownCheckpoint);
     return std::nullopt;
   }

@@ -1,11 +1,11 @@
 // Workflow files and templates.
 #include "shared/base/check.h"
-#include "shared/spec/expression.h"
-#include "shared/spec/loader.h"
-#include "shared/spec/template.h"
-#include "shared/spec/template_scan.h"
+#include "shared/definition/expression.h"
+#include "shared/definition/loader.h"
+#include "shared/definition/template.h"
+#include "shared/definition/template_scan.h"
 #include "tests/fuzz/targets/targets.h"
-#include "tests/unit/spec/test_registry.h"
+#include "tests/unit/definition/test_registry.h"
 
 namespace acl::fuzz {
 
@@ -20,11 +20,11 @@ void FuzzWorkflow(std::string_view bytes) {
     }
     ACL_CHECK(loaded.ok() || !loaded.findings.empty(), "what is refused has a finding");
     if (!loaded.ok()) continue;
-    const Json stored = SpecToJson(*loaded.spec);
+    const Json stored = DefinitionToJson(*loaded.definition);
     ACL_CHECK(CheckStorable(stored, {.max_depth = 96}).ok(), "what is loaded can be stored");
-    const auto again = SpecFromJson(stored);
-    ACL_CHECK(again.ok() && DumpJson(SpecToJson(*again)) == DumpJson(stored), "and comes back the same");
-    const auto inputs = CheckInputs(*loaded.spec, Json::object());
+    const auto again = DefinitionFromJson(stored);
+    ACL_CHECK(again.ok() && DumpJson(DefinitionToJson(*again)) == DumpJson(stored), "and comes back the same");
+    const auto inputs = CheckInputs(*loaded.definition, Json::object());
     if (inputs) ACL_CHECK(CheckStorable(*inputs).ok(), "defaults can be stored");
   }
 }

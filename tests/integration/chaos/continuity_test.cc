@@ -152,10 +152,10 @@ const ProjectViolation kProjectViolations[] = {
     {"c01", "an acknowledged checkpoint is gone", "UPDATE journal_rows SET type = 'task.changed' WHERE type = 'checkpoint.updated'"},
     {"c01", "a command is there twice",
      "INSERT INTO journal_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, "
-     "chain, payload, apart, root) SELECT subject_id, (SELECT max(seq) + 1 FROM journal_rows x WHERE x.subject_id = j.subject_id), "
+     "chain, payload, offloaded, root) SELECT subject_id, (SELECT max(seq) + 1 FROM journal_rows x WHERE x.subject_id = j.subject_id), "
      "journal_id, "
      "type, schema_version, producer_version, "
-     "token, at, checksum, content_hash, chain, payload, apart, root FROM journal_rows j WHERE type = 'goal.created'"},
+     "token, at, checksum, content_hash, chain, payload, offloaded, root FROM journal_rows j WHERE type = 'goal.created'"},
     {"c01", "behind what was answered", "UPDATE journal_rows SET seq = 100 WHERE type = 'goal.created'"},
     {"c02", "an answer is forgotten", "DELETE FROM command_answers WHERE request_key = 'k2'"},
     {"c02", "another answer is kept", "UPDATE command_answers SET event_seq = event_seq + 1 WHERE request_key = 'k4'"},
@@ -163,9 +163,9 @@ const ProjectViolation kProjectViolations[] = {
     {"c03", "a task is finished by one who does not hold it",
      "UPDATE journal_rows SET type = 'task.paused' WHERE type = 'task.started' AND seq < 6"},
     {"c04", "a claim never runs out", "DELETE FROM journal_rows WHERE type = 'task.blocked'"},
-    {"c05", "another status is shown", "UPDATE project_tasks SET status = 'doing' WHERE task_id = 't1'"},
-    {"c05", "a holder is shown who is none", "UPDATE project_tasks SET holder = 'bob' WHERE task_id = 't1'"},
-    {"c05", "a task is not shown", "DELETE FROM project_tasks WHERE task_id = 't2'"},
+    {"c05", "another status is shown", "UPDATE tasks SET status = 'doing' WHERE task_id = 't1'"},
+    {"c05", "a holder is shown who is none", "UPDATE tasks SET holder = 'bob' WHERE task_id = 't1'"},
+    {"c05", "a task is not shown", "DELETE FROM tasks WHERE task_id = 't2'"},
     {"c06", "the head is ahead", "UPDATE subject_head SET head_seq = head_seq + 1"},
     {"c06", "the head is of another chain", "UPDATE subject_head SET chain = sha256('x')"},
     {"c06", "an event is gone", "DELETE FROM journal_rows WHERE type = 'command.refused'"},

@@ -12,8 +12,8 @@
 namespace acl::test {
 namespace {
 
-StepSpec Step(const std::string& name, const std::string& capability) {
-  StepSpec step;
+StepDefinition Step(const std::string& name, const std::string& capability) {
+  StepDefinition step;
   step.name = name;
   step.agent_name = "test";
   step.capability = capability;
@@ -76,24 +76,24 @@ void HealthyFleet::Operation(Json fields) {
 }
 
 SubjectId HealthyFleet::Start(const std::string& key) {
-  WorkflowSpec spec;
-  spec.name = key;
-  spec.owner = "test";
-  spec.steps = {Step("first", "sim.pure"),         Step("elsewhere", "sim.idempotent"), Step("pause", ""),
-                Step("retried", "sim.idempotent"), Step("doubtful", "sim.unkeyed"),     Step("last", "sim.idempotent")};
-  spec.steps[1].queue = "other";
-  spec.steps[2].type = StepType::kWait;
-  spec.steps[2].inputs = Json::object();
-  spec.steps[2].wait = WaitSpec{false, Json("50ms")};
-  spec.steps[3].retry.max_attempts = 3;
-  spec.steps[3].retry.initial_delay = milliseconds(50);
-  for (int i = 0; i < 14; ++i) spec.steps.push_back(Step(fmt::format("more{}", i), "sim.idempotent"));
+  WorkflowDefinition definition;
+  definition.name = key;
+  definition.owner = "test";
+  definition.steps = {Step("first", "sim.pure"),         Step("elsewhere", "sim.idempotent"), Step("pause", ""),
+                      Step("retried", "sim.idempotent"), Step("doubtful", "sim.unkeyed"),     Step("last", "sim.idempotent")};
+  definition.steps[1].queue = "other";
+  definition.steps[2].type = StepType::kWait;
+  definition.steps[2].inputs = Json::object();
+  definition.steps[2].wait = WaitDefinition{false, Json("50ms")};
+  definition.steps[3].retry.max_attempts = 3;
+  definition.steps[3].retry.initial_delay = milliseconds(50);
+  for (int i = 0; i < 14; ++i) definition.steps.push_back(Step(fmt::format("more{}", i), "sim.idempotent"));
   workflow::CreateRequest request;
   request.subject = SubjectId{NewUuid7()};
   request.submitter = "test";
   request.request_key = key;
   request.request_hash = Sha256(key);
-  auto item = workflow::MakeCreateItem(*workflow_, spec, std::move(request));
+  auto item = workflow::MakeCreateItem(*workflow_, definition, std::move(request));
   EXPECT_TRUE(item.ok()) << item.message();
   if (!item) return {};
   auto made = store_.Create(std::span(&*item, 1));
@@ -151,7 +151,7 @@ void HealthyFleet::Await(const SubjectId& run, const std::string& status) {
   bool resolved = false;
   while (clock_.Steady() < until) {
     EXPECT_TRUE(store_.FireTimers(100).ok());
-    EXPECT_TRUE(store_.SettleTasks(std::nullopt, 100).ok());
+    EXPECT_TRUE(store_.ReapDispatches(std::nullopt, 100).ok());
     auto view = queries_.GetSubject(run);
     if (view && view->state == OpenState::kClosed) break;
     if (!resolved && view && view->waiting_reason == "uncertain") {

@@ -117,11 +117,13 @@ const Violation kViolations[] = {
      "{s})"},
     {"i02", "one token granted to two", Of::kFleet, "",
      "ALTER TABLE lease_history DROP CONSTRAINT lease_history_pkey; INSERT INTO lease_history (subject_id, token, session_id, head_seq, "
-     "barren, granted_at) SELECT subject_id, token, gen_random_uuid(), head_seq, 0, now() FROM lease_history WHERE subject_id = {s} LIMIT "
+     "without progress, granted_at) SELECT subject_id, token, gen_random_uuid(), head_seq, 0, now() FROM lease_history WHERE subject_id = "
+     "{s} LIMIT "
      "1"},
-    {"i02", "one token of two tasks", Of::kFleet, "",
-     "INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, state, token, created_at, ended_at) SELECT subject_id, "
-     "step_id, 9, queue, band, '', state, token, created_at, ended_at FROM tasks WHERE subject_id = {s}"},
+    {"i02", "one token of two dispatches", Of::kFleet, "",
+     "INSERT INTO dispatches (subject_id, step_id, attempt_id, queue, priority, payload, state, token, created_at, ended_at) SELECT "
+     "subject_id, "
+     "step_id, 9, queue, priority, '', state, token, created_at, ended_at FROM dispatches WHERE subject_id = {s}"},
     {"i03", "a commit of the holder of before", Of::kFleet, "",
      "UPDATE journal_rows SET token = (SELECT min(token) FROM lease_history WHERE subject_id = {s}) WHERE subject_id = {s} AND seq = "
      "(SELECT "
@@ -133,7 +135,8 @@ const Violation kViolations[] = {
      "DELETE FROM lease_history WHERE subject_id = {s} AND token = (SELECT max(token) FROM event_rows WHERE subject_id = {s})"},
     {"i05", "a step completed again", Of::kFleet, "",
      "INSERT INTO journal_rows SELECT subject_id, (SELECT max(seq) + 1 FROM event_rows WHERE subject_id = {s}), journal_id, type, "
-     "schema_version, producer_version, token, at, checksum, content_hash, chain, payload, apart FROM event_rows WHERE subject_id = {s} "
+     "schema_version, producer_version, token, at, checksum, content_hash, chain, payload, offloaded FROM event_rows WHERE subject_id = "
+     "{s} "
      "AND "
      "type = 'step.completed' ORDER BY seq DESC LIMIT 1"},
     {"i06", "a completion without its event's row", Of::kFleet, "",
@@ -161,18 +164,18 @@ const Violation kViolations[] = {
     {"i13", "another attempt behind it", Of::kFleet, "",
      "INSERT INTO attempt_rows SELECT subject_id, step_id, 9, token, started_at FROM attempt_rows WHERE subject_id = {s} AND step_id = "
      "'first'"},
-    {"i14", "a dispatched step whose task is gone", Of::kFleet, "",
-     "DELETE FROM tasks WHERE subject_id = {s}; UPDATE leases SET state = 0 WHERE subject_id = {s}; DELETE FROM completion_rows WHERE "
+    {"i14", "a dispatched step whose dispatch is gone", Of::kFleet, "",
+     "DELETE FROM dispatches WHERE subject_id = {s}; UPDATE leases SET state = 0 WHERE subject_id = {s}; DELETE FROM completion_rows WHERE "
      "subject_id = {s} AND step_id = 'elsewhere'"},
-    {"i14", "a queued task that nobody is told of", Of::kFleet, "",
-     "UPDATE tasks SET state = 'queued', ended_at = NULL WHERE subject_id = {s}"},
+    {"i14", "a queued dispatch that nobody is told of", Of::kFleet, "",
+     "UPDATE dispatches SET state = 'queued', ended_at = NULL WHERE subject_id = {s}"},
     {"i21", "open, and nothing will wake it", Of::kStory, "ready", "DELETE FROM ready WHERE subject_id = {s}"},
     {"i21", "the timer of a retry is gone, its deadline's is there", Of::kStory, "retrying",
      "UPDATE timers SET fire_at = now() + interval '1 day' WHERE subject_id = {s} AND timer_id NOT LIKE 'retry:%'; DELETE FROM timers "
      "WHERE "
      "subject_id = {s} AND timer_id LIKE 'retry:%'"},
-    {"i21", "waits for a task that is not there", Of::kStory, "retrying",
-     "UPDATE leases SET waiting_reason = 'task' WHERE subject_id = {s}"},
+    {"i21", "waits for a dispatch that is not there", Of::kStory, "retrying",
+     "UPDATE leases SET waiting_reason = 'dispatch' WHERE subject_id = {s}"},
     {"i21", "held by a session that was reaped", Of::kStory, "held",
      "UPDATE worker_sessions SET dead_at = now(), reaped = true WHERE session_id = (SELECT session_id FROM leases WHERE subject_id = {s})"},
     {"i21", "still held after the drain", Of::kFleet, "",
@@ -189,15 +192,15 @@ const Violation kViolations[] = {
      "UPDATE journal_rows SET at = at - interval '10 seconds' WHERE subject_id = {s} AND type = 'step.retry_due'"},
     {"i28", "a timer that fired twice", Of::kFleet, "",
      "INSERT INTO journal_rows SELECT subject_id, seq + 1000, journal_id, type, schema_version, producer_version, token, at, checksum, "
-     "content_hash, chain, payload, apart FROM event_rows WHERE subject_id = {s} AND type = 'step.retry_due'"},
+     "content_hash, chain, payload, offloaded FROM event_rows WHERE subject_id = {s} AND type = 'step.retry_due'"},
     {"i29", "a decision nobody asked for", Of::kFleet, "",
      "UPDATE journal_rows SET type = 'step.failed' WHERE subject_id = {s} AND type = 'step.uncertain'"},
     {"i29", "a decision used twice", Of::kFleet, "",
      "INSERT INTO journal_rows SELECT subject_id, seq + 1000, journal_id, type, schema_version, producer_version, token, at, checksum, "
-     "content_hash, chain, payload, apart FROM event_rows WHERE subject_id = {s} AND type = 'step.resolved'"},
+     "content_hash, chain, payload, offloaded FROM event_rows WHERE subject_id = {s} AND type = 'step.resolved'"},
     {"i31", "a secret in an event", Of::kFleet, "",
      "UPDATE journal_rows SET payload = '{{\"text\":\"the canary''s secret\"}}' WHERE subject_id = {s} AND seq = 2"},
-    {"i31", "a secret in a workflow's text", Of::kFleet, "", "INSERT INTO spec_texts VALUES (sha256('x'), 'the canary''s secret')"},
+    {"i31", "a secret in a workflow's text", Of::kFleet, "", "INSERT INTO definition_texts VALUES (sha256('x'), 'the canary''s secret')"},
     {"i31", "a secret in hex in a content", Of::kFleet, "",
      "INSERT INTO content_chunks VALUES (sha256('x'), 0, convert_to('x' || encode('the canary''s secret', 'hex'), 'UTF8'))"},
     {"i34", "a message that was not sent", Of::kFleet, "",

@@ -26,7 +26,7 @@ class AppTest : public ::testing::Test {
     settings_.dev_mode = true;
     settings_.listen.port = settings_.doorbell_listen.port = 0;
     settings_.timers = settings_.reap = settings_.ready_poll = std::chrono::milliseconds(50);
-    settings_.loop_ttl = std::chrono::milliseconds(500);
+    settings_.leader_ttl = std::chrono::milliseconds(500);
   }
   void TearDown() override {
     apps_.clear();

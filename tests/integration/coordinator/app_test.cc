@@ -7,27 +7,27 @@ namespace {
 
 using CoordinatorApp = AppTest;
 
-TEST_F(CoordinatorApp, EachDutyIsHeldByOneOfTwo) {
+TEST_F(CoordinatorApp, EachJobIsHeldByOneOfTwo) {
   StartApp();
   StartApp();
-  const auto held = [&](const std::string& duty, std::size_t app) {
-    return Ask("GET", "/metrics", Json(), {}, app).body.find("acl_loop_held{loop=\"" + duty + "\"} 1") != std::string::npos;
+  const auto held = [&](const std::string& job, std::size_t app) {
+    return Ask("GET", "/metrics", Json(), {}, app).body.find("acl_job_held{background_job=\"" + job + "\"} 1") != std::string::npos;
   };
-  for (const char* duty :
+  for (const char* job :
        {"timers", "reaper", "ready", "retention", "contents", "schedules", "bookkeeper", "posts", "projects", "deliveries"}) {
-    EXPECT_TRUE(test::WaitUntil([&] { return held(duty, 0) != held(duty, 1); })) << duty;
+    EXPECT_TRUE(test::WaitUntil([&] { return held(job, 0) != held(job, 1); })) << job;
   }
-  EXPECT_EQ(database_->Count("SELECT count(*) FROM loop_leases"), 10);
+  EXPECT_EQ(database_->Count("SELECT count(*) FROM leader_leases"), 10);
   // Both answer; what one makes the other sees.
   EXPECT_EQ(Ask("GET", "/v1/workflows/" + Submit(0), Json(), {}, 1).status, 200);
   const bool first_held_some = held("timers", 0) || held("reaper", 0) || held("ready", 0);
-  const auto token = database_->Count("SELECT max(token) FROM loop_leases");
+  const auto token = database_->Count("SELECT max(token) FROM leader_leases");
   apps_[0]->Stop();
-  for (const char* duty : {"timers", "reaper", "ready", "retention", "contents", "schedules", "bookkeeper"}) {
-    EXPECT_TRUE(test::WaitUntil([&] { return held(duty, 1); })) << duty;
+  for (const char* job : {"timers", "reaper", "ready", "retention", "contents", "schedules", "bookkeeper"}) {
+    EXPECT_TRUE(test::WaitUntil([&] { return held(job, 1); })) << job;
   }
   if (first_held_some) {
-    EXPECT_GT(database_->Count("SELECT max(token) FROM loop_leases"), token);
+    EXPECT_GT(database_->Count("SELECT max(token) FROM leader_leases"), token);
   }
 }
 

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "coordinator/commands/settle.h"
+#include "coordinator/commands/inbox_job.h"
 #include "shared/base/random.h"
 #include "shared/kernel/fold.h"
 #include "shared/kinds/project/next_step.h"
@@ -57,8 +57,8 @@ class ProjectsConformance : public test::StoreConformance {
   }
   static SubjectId SubjectOf(const ProjectId& project) { return SubjectId{project.uuid}; }
   Turn Settling() {
-    return SettleTurn({store(), queries(), clock_, metrics_, {}, {}}, {{&desk_->commands(), "project", project::kProjectQueue}},
-                      milliseconds(1'000));
+    return InboxJob({store(), queries(), clock_, metrics_, {}, {}}, {{&desk_->commands(), "project", project::kProjectQueue}},
+                    milliseconds(1'000));
   }
 
   SystemClock clock_;

@@ -15,13 +15,13 @@ constexpr int kMostNewInARow = 24;
 class BegunConformance : public StoreConformance {
  protected:
   // A run that began, held by a session; behind it `backlog` new runs wait.
-  Holder BeginBefore(int backlog, const SessionId& session) {
+  Holder BeginBefore(int backlog, const WorkerSessionId& session) {
     Holder holder = ClaimNew(session);
     MustCommit(holder, holder.Item(1));
     CreateMany(backlog);
     return holder;
   }
-  void Begin(const Claimed& claimed, const SessionId& session) {
+  void Begin(const Claimed& claimed, const WorkerSessionId& session) {
     Holder holder(claimed, session);
     MustCommit(holder, holder.Item(1));
   }
@@ -34,7 +34,7 @@ class BegunConformance : public StoreConformance {
   }
   // New runs that were claimed, one at a time, before this one was; -1: it never was.
   int StartedBefore(const SubjectId& begun) {
-    const SessionId session = Open();
+    const WorkerSessionId session = Open();
     for (int started = 0;; ++started) {
       const auto claimed = ClaimUpTo(session, 1);
       if (claimed.empty()) return -1;
@@ -53,14 +53,14 @@ TEST_P(BegunConformance, ARunThatIsTakenOverGoesFirst) {
 }
 
 // By each way back: an unheard grant, a release of nothing, a worker that died.
-TEST_P(BegunConformance, WhatNeverBeganHasNotBegunBecauseItWasGivenBack) {
+TEST_P(BegunConformance, WhatNeverBeganHasNotBegunBecauseItWasReleased) {
   for (int way = 0; way < 3; ++way) {
-    const SessionId session = Open();
+    const WorkerSessionId session = Open();
     Holder holder = ClaimNew(session);
     CreateMany(200);
     Advance(milliseconds(10));
     if (way == 0) {
-      ASSERT_TRUE(store().GiveBack(holder.subject(), session, holder.token()));
+      ASSERT_TRUE(store().ReleaseLease(holder.subject(), session, holder.token()));
     } else if (way == 1) {
       CommitItem release = holder.Item(0, Disposition::kRelease);
       release.requeue = true;
@@ -95,8 +95,8 @@ TEST_P(BegunConformance, ARunWhoseTimerFiresGoesFirst) {
   ExpectFirst(holder.subject());
 }
 
-TEST_P(BegunConformance, ARunThatIsGivenBackGoesFirst) {
-  const SessionId session = Open();
+TEST_P(BegunConformance, ARunThatIsReleasedGoesFirst) {
+  const WorkerSessionId session = Open();
   Holder holder = BeginBefore(60, session);
   CommitItem item = holder.Item(1, Disposition::kRelease);
   item.requeue = true;
@@ -105,14 +105,14 @@ TEST_P(BegunConformance, ARunThatIsGivenBackGoesFirst) {
 }
 
 TEST_P(BegunConformance, AGrantThatWasNeverHeardGoesFirst) {
-  const SessionId session = Open();
+  const WorkerSessionId session = Open();
   Holder holder = BeginBefore(60, session);
-  ASSERT_TRUE(store().GiveBack(holder.subject(), session, holder.token()));
+  ASSERT_TRUE(store().ReleaseLease(holder.subject(), session, holder.token()));
   ExpectFirst(holder.subject());
 }
 
 TEST_P(BegunConformance, ARunThatIsReleasedFromQuarantineGoesFirst) {
-  const SessionId session = Open();
+  const WorkerSessionId session = Open();
   Holder holder = BeginBefore(60, session);
   ASSERT_TRUE(store().Quarantine(holder.subject(), session, holder.token(), "reason", "detail"));
   ASSERT_TRUE(store().ReleaseQuarantine(holder.subject(), "anna"));
@@ -123,26 +123,26 @@ TEST_P(BegunConformance, ADispatchedStepAndItsResultGoFirst) {
   Holder holder = BeginBefore(60, Open());
   CommitItem item = holder.Item(1, Disposition::kRelease);
   item.attempts = {Attempt("a")};
-  item.tasks = {{"a", 1, queue_, 1, "{\"v\":1}", std::nullopt}};
-  item.waiting = Waiting{"task", {}};
+  item.dispatches = {{"a", 1, queue_, 1, "{\"v\":1}", std::nullopt}};
+  item.waiting = Waiting{"dispatch", {}};
   MustCommit(holder, item);
-  const SessionId session = Open();
+  const WorkerSessionId session = Open();
   ClaimRequest request = Request(session);
-  request.max_tasks = 1;
-  std::vector<ClaimedTask> taken;
+  request.max_dispatches = 1;
+  std::vector<ClaimedDispatch> taken;
   for (int started = 0; taken.empty(); ++started) {
     ASSERT_LE(started, kMostNewInARow);
     auto answer = store().Claim(request);
     ASSERT_TRUE(answer) << answer.error();
-    taken = answer->tasks;
+    taken = answer->dispatches;
   }
-  ASSERT_TRUE(store().FinishTask({taken[0].id, taken[0].token, "done", "{\"outcome\":\"done\"}"}));
+  ASSERT_TRUE(store().FinishDispatch({taken[0].id, taken[0].token, "done", "{\"outcome\":\"done\"}"}));
   ExpectFirst(holder.subject());
 }
 
 // Neither waits for ever: three of four places for what has begun, one for what is new, and all of them for one if the other does not wait.
 TEST_P(BegunConformance, WhatIsNewHasItsShare) {
-  const SessionId session = Open();
+  const WorkerSessionId session = Open();
   CreateMany(80);
   const auto begun = ClaimUpTo(session, 80);
   ASSERT_EQ(begun.size(), 80u);
@@ -151,9 +151,9 @@ TEST_P(BegunConformance, WhatIsNewHasItsShare) {
   for (const Claimed& one : begun) {
     old.insert(one.subject);
     Begin(one, session);
-    ASSERT_TRUE(store().GiveBack(one.subject, session, one.token));
+    ASSERT_TRUE(store().ReleaseLease(one.subject, session, one.token));
   }
-  const SessionId other = Open();
+  const WorkerSessionId other = Open();
   int fresh = 0;
   for (int n = 0; n < 80; ++n) {
     const auto claimed = ClaimUpTo(other, 1);
@@ -167,12 +167,12 @@ TEST_P(BegunConformance, WhatIsNewHasItsShare) {
 
 TEST_P(BegunConformance, APriorityGoesBeforeIt) {
   CreateItem low = NewItem();
-  low.band = 2;
+  low.priority = 2;
   Create(low);
-  const SessionId session = Open();
+  const WorkerSessionId session = Open();
   Holder holder = ClaimOne(session, low.subject);
-  for (int i = 0; i < 20; ++i) Create();  // of band 1
-  ASSERT_TRUE(store().GiveBack(low.subject, session, holder.token()));
+  for (int i = 0; i < 20; ++i) Create();  // of priority 1
+  ASSERT_TRUE(store().ReleaseLease(low.subject, session, holder.token()));
   EXPECT_EQ(StartedBefore(low.subject), 20);
 }
 
@@ -186,7 +186,7 @@ TEST_P(BegunConformance, AClaimByKeysSaysWhetherSomethingBegunWaits) {
     for (const DueRow& row : rows->rows) keys.push_back(row.key);
   }
   ASSERT_EQ(keys.size(), 4u);
-  const SessionId session = Open();
+  const WorkerSessionId session = Open();
   ClaimRequest request = Request(session);
   const auto claim = [&](int n) {
     request.keys = {keys[std::size_t(n)]};
@@ -198,7 +198,7 @@ TEST_P(BegunConformance, AClaimByKeysSaysWhetherSomethingBegunWaits) {
   ASSERT_EQ(first.claimed.size(), 1u);
   EXPECT_FALSE(first.begun_waits) << "what waits is new";
   Begin(first.claimed[0], session);
-  ASSERT_TRUE(store().GiveBack(first.claimed[0].subject, session, first.claimed[0].token));
+  ASSERT_TRUE(store().ReleaseLease(first.claimed[0].subject, session, first.claimed[0].token));
   EXPECT_TRUE(claim(1).begun_waits);
   request.min_age = milliseconds(600'000);
   EXPECT_FALSE(claim(2).begun_waits) << "not for so long";

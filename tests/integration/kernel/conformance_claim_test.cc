@@ -23,7 +23,7 @@ TEST_P(ClaimConformance, RaisesTheTokenAndLeavesAHistoryRow) {
   CreateItem create = NewItem();
   auto created = store().Create({&create, 1});
   ASSERT_TRUE(created);
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimOne(session, create.subject);
   EXPECT_GT(holder.token(), created->at(0).token);
   const Claimed& claimed = holder.claimed();
@@ -32,7 +32,7 @@ TEST_P(ClaimConformance, RaisesTheTokenAndLeavesAHistoryRow) {
   EXPECT_EQ(claimed.project, kDefaultProject);
   EXPECT_EQ(claimed.head.seq, 1);
   EXPECT_EQ(claimed.wake, 0);
-  EXPECT_EQ(claimed.barren_takeovers, 0);
+  EXPECT_EQ(claimed.takeovers_without_progress, 0);
   EXPECT_FALSE(claimed.snapshot);
   ASSERT_EQ(claimed.events.size(), 1u);
   EXPECT_TRUE(Verify(claimed.events[0], ChainStart(create.subject)));
@@ -44,7 +44,7 @@ TEST_P(ClaimConformance, RaisesTheTokenAndLeavesAHistoryRow) {
   EXPECT_EQ(grants->at(0).token, holder.token());
   EXPECT_EQ(grants->at(0).session, session);
   EXPECT_EQ(grants->at(0).head_seq, 1);
-  EXPECT_EQ(grants->at(0).barren, 0);
+  EXPECT_EQ(grants->at(0).takeovers_without_progress, 0);
   SubjectView view = View(create.subject);
   EXPECT_EQ(view.state, OpenState::kLeased);
   EXPECT_EQ(view.holder, session);
@@ -63,18 +63,18 @@ TEST_P(ClaimConformance, TwoClaimersNeverShare) {
 
 // Leases first: what is in the subjects is read when they are held.
 TEST_P(ClaimConformance, ContentsCanBeReadLater) {
-  const SessionId before = Open();
+  const WorkerSessionId before = Open();
   Holder worked = ClaimNew(before);
   CommitItem step = worked.Item(2);
   step.attempts = {Attempt("s")};
   step.timers_set = {{"t", WallTimeFromMicros(4'000'000'000'000'000)}};
   MustCommit(worked, step);
-  ASSERT_TRUE(store().GiveBack(worked.subject(), before, worked.token()));
+  ASSERT_TRUE(store().ReleaseLease(worked.subject(), before, worked.token()));
   const InboxPost first = NewPost(worked.subject(), "one");
   MustPost(first);
   const SubjectId fresh = Create();
 
-  const SessionId session = Open();
+  const WorkerSessionId session = Open();
   ClaimRequest request = Request(session, 10);
   request.contents_later = true;
   auto answer = store().Claim(request);
@@ -117,7 +117,7 @@ TEST_P(ClaimConformance, ContentsCanBeReadLater) {
   // Who lost the lease meanwhile reads too, and is fenced.
   ExpireAndReap();
   Holder late(claimed[0], session);
-  const SessionId other = Open();
+  const WorkerSessionId other = Open();
   for (Claimed& again : ClaimUpTo(other, 10)) {
     Holder next(std::move(again), other);
     MustCommit(next, next.Item());
@@ -137,7 +137,7 @@ TEST_P(ClaimConformance, AsksOnlyItsQueues) {
   there.queue = "elsewhere";
   Create(here);
   Create(there);
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   auto claimed = ClaimUpTo(session, 10);
   ASSERT_EQ(claimed.size(), 1u);
   EXPECT_EQ(claimed[0].subject, here.subject);
@@ -169,7 +169,7 @@ TEST_P(ClaimConformance, TakesOnlyVersionsItKnows) {
   CreateItem newer = NewItem();
   newer.required_version = 2;
   Create(newer);
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   ClaimRequest request = Request(session);
   request.known_version = 1;
   auto answer = store().Claim(request);
@@ -181,7 +181,7 @@ TEST_P(ClaimConformance, TakesOnlyVersionsItKnows) {
 }
 
 TEST_P(ClaimConformance, AReleaseCanAskForANewerVersion) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   CommitItem item = holder.Item(1, Disposition::kRelease);
   item.requeue = true;
@@ -194,15 +194,15 @@ TEST_P(ClaimConformance, AReleaseCanAskForANewerVersion) {
   EXPECT_EQ(store().Claim(request)->claimed.size(), 1u);
 }
 
-TEST_P(ClaimConformance, LowerBandsGoFirst) {
-  std::vector<SubjectId> by_band(4);
-  for (int band : {3, 1, 0, 2}) {
+TEST_P(ClaimConformance, LowerPrioritiesGoLast) {
+  std::vector<SubjectId> by_priority(4);
+  for (int priority : {3, 1, 0, 2}) {
     CreateItem item = NewItem();
-    item.band = band;
-    by_band[std::size_t(band)] = Create(item);
+    item.priority = priority;
+    by_priority[std::size_t(priority)] = Create(item);
   }
-  SessionId session = Open();
-  for (const SubjectId& expected : by_band) {
+  WorkerSessionId session = Open();
+  for (const SubjectId& expected : by_priority) {
     auto claimed = ClaimUpTo(session, 1);
     ASSERT_EQ(claimed.size(), 1u);
     EXPECT_EQ(claimed[0].subject, expected);
@@ -210,7 +210,7 @@ TEST_P(ClaimConformance, LowerBandsGoFirst) {
 }
 
 TEST_P(ClaimConformance, AClosedSubjectsReadyRowIsDropped) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   CreateItem create = NewItem();
   create.make_ready = false;
   Create(create);
@@ -237,7 +237,7 @@ TEST_P(ClaimConformance, AClosedSubjectsReadyRowIsDropped) {
 }
 
 TEST_P(ClaimConformance, AHeldSubjectsReadyRowIsDropped) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   CommitItem item = holder.Item(1, Disposition::kRelease);
   item.requeue = true;
@@ -251,7 +251,7 @@ TEST_P(ClaimConformance, AHeldSubjectsReadyRowIsDropped) {
 }
 
 TEST_P(ClaimConformance, ReadsOpenAttemptsUnreadInputsAndTimers) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   InboxPost first = NewPost(holder.subject(), "one"), second = NewPost(holder.subject(), "two"), third = NewPost(holder.subject(), "three");
   MustPost(first);
@@ -263,7 +263,7 @@ TEST_P(ClaimConformance, ReadsOpenAttemptsUnreadInputsAndTimers) {
   item.consumed_inbox = {second.id};
   item.timers_set = {{"later", WallTimeFromMicros(4'000'000'000'000'000)}};
   MustCommit(holder, item);
-  ASSERT_TRUE(store().GiveBack(holder.subject(), session, holder.token()));
+  ASSERT_TRUE(store().ReleaseLease(holder.subject(), session, holder.token()));
   Holder next = ClaimOne(Open(), holder.subject());
   EXPECT_GT(next.token(), holder.token());
   const Claimed& claimed = next.claimed();
@@ -287,7 +287,7 @@ TEST_P(ClaimConformance, ReadsOpenAttemptsUnreadInputsAndTimers) {
 }
 
 TEST_P(ClaimConformance, ReadsTheNewestSnapshotAndOnlyLaterEvents) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   for (int i = 0; i < 3; ++i) {
     CommitItem item = holder.Item(2);
@@ -303,7 +303,7 @@ TEST_P(ClaimConformance, ReadsTheNewestSnapshotAndOnlyLaterEvents) {
     ASSERT_TRUE(*newest);
     EXPECT_EQ((*newest)->id, snapshot.id);
   }
-  ASSERT_TRUE(store().GiveBack(holder.subject(), session, holder.token()));
+  ASSERT_TRUE(store().ReleaseLease(holder.subject(), session, holder.token()));
   Holder next = ClaimOne(session, holder.subject());
   ASSERT_TRUE(next.claimed().snapshot);
   EXPECT_EQ(next.claimed().snapshot->last_event_seq, 6);
@@ -314,7 +314,7 @@ TEST_P(ClaimConformance, ReadsTheNewestSnapshotAndOnlyLaterEvents) {
 }
 
 TEST_P(ClaimConformance, ASnapshotOfChunksComesBackInOrder) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   CommitItem item = holder.Item();
   Snapshot snapshot;
@@ -327,7 +327,7 @@ TEST_P(ClaimConformance, ASnapshotOfChunksComesBackInOrder) {
   ASSERT_TRUE(store().PutContents(contents));
   item.snapshot = snapshot;
   MustCommit(holder, item);
-  ASSERT_TRUE(store().GiveBack(holder.subject(), session, holder.token()));
+  ASSERT_TRUE(store().ReleaseLease(holder.subject(), session, holder.token()));
   Holder next = ClaimOne(session, holder.subject());
   ASSERT_TRUE(next.claimed().snapshot);
   EXPECT_FALSE(next.claimed().snapshot->inline_state);
@@ -337,7 +337,7 @@ TEST_P(ClaimConformance, ASnapshotOfChunksComesBackInOrder) {
 
 TEST_P(ClaimConformance, PassesALockedLeaseBy) {
   SubjectId locked = Create(), free = Create();
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   auto guard = harness().LockLease(locked);
   auto claimed = ClaimUpTo(session, 10);
   ASSERT_EQ(claimed.size(), 1u);

@@ -54,7 +54,7 @@ TEST_P(CommitConformance, WithoutEventsOnlyTheRowsAreWritten) {
 }
 
 TEST_P(CommitConformance, EveryWayOfNotBeingTheHolderIsFenced) {
-  SessionId session = Open(), other = Open();
+  WorkerSessionId session = Open(), other = Open();
   Holder holder = ClaimNew(session);
   CommitItem wrong = holder.Item();
   wrong.session = other;
@@ -76,7 +76,7 @@ TEST_P(CommitConformance, EveryWayOfNotBeingTheHolderIsFenced) {
 }
 
 TEST_P(CommitConformance, AfterReleaseAndAfterCloseTheTokenIsWorthNothing) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder released = ClaimNew(session);
   MustCommit(released, released.Item(1, Disposition::kRelease));
   EXPECT_EQ(CommitKind(released.Item()), Outcome::kFenced);
@@ -98,10 +98,10 @@ TEST_P(CommitConformance, AnItemDecidedOnAnotherHeadDoesNotLand) {
 }
 
 TEST_P(CommitConformance, AFencedSubjectLosesAlone) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   std::vector<Holder> holders;
   for (int i = 0; i < 4; ++i) holders.push_back(ClaimNew(session));
-  ASSERT_TRUE(store().GiveBack(holders[1].subject(), session, holders[1].token()));
+  ASSERT_TRUE(store().ReleaseLease(holders[1].subject(), session, holders[1].token()));
   std::vector<CommitItem> items;
   for (const Holder& holder : holders) items.push_back(holder.Item());
   EXPECT_THAT(Kinds(items), testing::ElementsAre(Outcome::kCommitted, Outcome::kFenced, Outcome::kCommitted, Outcome::kCommitted));
@@ -109,9 +109,9 @@ TEST_P(CommitConformance, AFencedSubjectLosesAlone) {
 }
 
 TEST_P(CommitConformance, ALockedLeaseIsBusyAndOnlyThatItemWaits) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder locked = ClaimNew(session), free = ClaimNew(session), fenced = ClaimNew(session);
-  ASSERT_TRUE(store().GiveBack(fenced.subject(), session, fenced.token()));
+  ASSERT_TRUE(store().ReleaseLease(fenced.subject(), session, fenced.token()));
   for (Disposition disposition : {Disposition::kKeep, Disposition::kRelease, Disposition::kClose}) {
     auto guard = harness().LockLease(locked.subject());
     CommitItem other = free.Item();
@@ -124,7 +124,7 @@ TEST_P(CommitConformance, ALockedLeaseIsBusyAndOnlyThatItemWaits) {
 }
 
 TEST_P(CommitConformance, ABadItemIsIsolatedAndLeavesNothing) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder good = ClaimNew(session), bad = ClaimNew(session), other = ClaimNew(session);
   CommitItem done = bad.Item();
   done.attempts = {Attempt("step")};
@@ -190,7 +190,7 @@ TEST_P(CommitConformance, ASubjectIsAtMostOnceInABatch) {
 }
 
 TEST_P(CommitConformance, AFieldTooLongIsRejectedAlone) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder bad = ClaimNew(session), good = ClaimNew(session);
   CommitItem item = bad.Item();
   item.attempts = {Attempt(std::string(500, 'x'))};
@@ -198,7 +198,7 @@ TEST_P(CommitConformance, AFieldTooLongIsRejectedAlone) {
 }
 
 TEST_P(CommitConformance, ALargeBatchWithEverythingInIt) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   std::vector<CreateItem> creates;
   for (int i = 0; i < 100; ++i) creates.push_back(NewItem());
   ASSERT_TRUE(store().Create(creates));

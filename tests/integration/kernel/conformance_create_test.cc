@@ -126,7 +126,7 @@ TEST_P(CreateConformance, ALargeBatchLandsWhole) {
   ASSERT_TRUE(outcomes) << outcomes.error();
   ASSERT_EQ(outcomes->size(), batch.size());
   std::set<SubjectId> seen;
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   for (auto claimed = ClaimUpTo(session, 64); !claimed.empty(); claimed = ClaimUpTo(session, 64)) {
     EXPECT_LE(claimed.size(), 64u);
     for (const Claimed& one : claimed) EXPECT_TRUE(seen.insert(one.subject).second) << "claimed twice";
@@ -149,7 +149,7 @@ TEST_P(CreateConformance, WithoutAReadyRowItWaitsForAnInput) {
   CreateItem item = NewItem();
   item.make_ready = false;
   Create(item);
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   EXPECT_TRUE(ClaimUpTo(session, 10).empty());
   MustPost(NewPost(item.subject));
   ClaimOne(session, item.subject);
@@ -158,7 +158,7 @@ TEST_P(CreateConformance, WithoutAReadyRowItWaitsForAnInput) {
 // ---- create and grant
 
 TEST_P(CreateConformance, GrantsToALiveSessionAsItIsMade) {
-  const SessionId session = Open();
+  const WorkerSessionId session = Open();
   CreateItem given = NewItem(), other = NewItem();
   given.grant_to = session;
   const std::vector<CreateItem> items{given, other};
@@ -174,7 +174,7 @@ TEST_P(CreateConformance, GrantsToALiveSessionAsItIsMade) {
   EXPECT_EQ(grants->at(0).token, outcomes->at(0).token) << "its first token";
   EXPECT_EQ(grants->at(0).session, session);
   EXPECT_EQ(grants->at(0).head_seq, 1);
-  EXPECT_EQ(grants->at(0).barren, 0);
+  EXPECT_EQ(grants->at(0).takeovers_without_progress, 0);
   const auto claimed = ClaimUpTo(session, 10);
   ASSERT_EQ(claimed.size(), 1u) << "what is granted has no ready row";
   EXPECT_EQ(claimed[0].subject, other.subject);
@@ -186,7 +186,7 @@ TEST_P(CreateConformance, GrantsToALiveSessionAsItIsMade) {
   EXPECT_EQ(read->at(0).token, outcomes->at(0).token);
   EXPECT_EQ(read->at(0).kind, given.kind);
   EXPECT_EQ(read->at(0).queue, given.queue);
-  EXPECT_EQ(read->at(0).band, given.band);
+  EXPECT_EQ(read->at(0).priority, given.priority);
   EXPECT_EQ(read->at(0).project, given.project);
   EXPECT_EQ(read->at(0).head.seq, 1);
   EXPECT_EQ(read->at(0).head.chain, view.head.chain);
@@ -208,7 +208,7 @@ TEST_P(CreateConformance, GrantsToALiveSessionAsItIsMade) {
 }
 
 TEST_P(CreateConformance, AGrantSaysThatThereIsAnInput) {
-  const SessionId session = Open();
+  const WorkerSessionId session = Open();
   CreateItem item = NewItem();
   item.grant_to = session;
   ASSERT_TRUE(One(item).granted);
@@ -224,9 +224,9 @@ TEST_P(CreateConformance, AGrantSaysThatThereIsAnInput) {
 }
 
 TEST_P(CreateConformance, WhoseSessionIsDeadBecomesReady) {
-  const SessionId dead = Open();
+  const WorkerSessionId dead = Open();
   ASSERT_TRUE(store().CloseSession(dead).ok());
-  for (const SessionId& session : {dead, SessionId{NewUuid7()}}) {
+  for (const WorkerSessionId& session : {dead, WorkerSessionId{NewUuid7()}}) {
     CreateItem item = NewItem();
     item.grant_to = session;
     EXPECT_FALSE(One(item).granted);
@@ -238,7 +238,7 @@ TEST_P(CreateConformance, WhoseSessionIsDeadBecomesReady) {
 }
 
 TEST_P(CreateConformance, ARepeatIsGrantedToNobody) {
-  const SessionId session = Open();
+  const WorkerSessionId session = Open();
   CreateItem item = Keyed("k", "body");
   item.grant_to = session;
   EXPECT_TRUE(One(item).granted);
@@ -250,15 +250,15 @@ TEST_P(CreateConformance, ARepeatIsGrantedToNobody) {
   EXPECT_EQ(queries().Grants(item.subject)->size(), 1u);
 }
 
-TEST_P(CreateConformance, AGrantThatIsGivenBackIsClaimedAnew) {
-  const SessionId session = Open();
+TEST_P(CreateConformance, AGrantThatIsReleasedIsClaimedAnew) {
+  const WorkerSessionId session = Open();
   CreateItem item = NewItem();
   item.grant_to = session;
   const CreateOutcome outcome = One(item);
   const auto held = store().HeldBy(session, milliseconds(0));
   ASSERT_EQ(held->size(), 1u);
   EXPECT_EQ(held->at(0), std::pair(item.subject, outcome.token));
-  ASSERT_TRUE(store().GiveBack(item.subject, session, outcome.token).ok());
+  ASSERT_TRUE(store().ReleaseLease(item.subject, session, outcome.token).ok());
   EXPECT_TRUE(store().ReadGrants(session, {&item.subject, 1})->empty());
   Holder holder = ClaimOne(session, item.subject);
   EXPECT_TRUE(store().ReadGrants(session, {&item.subject, 1})->empty()) << "it holds it by a claim, under a newer token";
@@ -270,15 +270,15 @@ TEST_P(CreateConformance, AGrantOfADeadSessionIsFreedByTheReaper) {
   item.grant_to = Open(milliseconds(1'000));
   ASSERT_TRUE(One(item).granted);
   EXPECT_EQ(ExpireAndReap().leases_freed, 1);
-  const SessionId other = Open();
+  const WorkerSessionId other = Open();
   const auto claimed = ClaimUpTo(other, 1);
   ASSERT_EQ(claimed.size(), 1u);
-  EXPECT_EQ(claimed[0].barren_takeovers, 1) << "nothing had been written under it";
+  EXPECT_EQ(claimed[0].takeovers_without_progress, 1) << "nothing had been written under it";
 }
 
 TEST_P(CreateConformance, KeepsWhatTheListingShows) {
   CreateItem item = NewItem();
-  item.band = 2;
+  item.priority = 2;
   item.listing = ListingRow{"report", "1.2", "anna", "CREATED", "name: report\n", "{\"team\":\"a\"}"};
   item.timers = {{"deadline", WallTimeFromMicros(4'000'000'000'000'000)}};
   Create(item);
@@ -288,10 +288,10 @@ TEST_P(CreateConformance, KeepsWhatTheListingShows) {
   EXPECT_EQ(view.listing->version, "1.2");
   EXPECT_EQ(view.listing->owner, "anna");
   EXPECT_EQ(view.listing->status, "CREATED");
-  EXPECT_EQ(view.listing->spec_text, "name: report\n");
+  EXPECT_EQ(view.listing->definition_text, "name: report\n");
   EXPECT_EQ(view.kind, "counter");
   EXPECT_EQ(view.queue, queue_);
-  EXPECT_EQ(view.band, 2);
+  EXPECT_EQ(view.priority, 2);
   EXPECT_EQ(view.project, kDefaultProject);
   auto timers = queries().Timers(item.subject);
   ASSERT_TRUE(timers);

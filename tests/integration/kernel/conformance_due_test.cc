@@ -26,7 +26,7 @@ class DueConformance : public StoreConformance {
     for (const DueRow& row : rows) keys.push_back(row.key);
     return keys;
   }
-  Result<ClaimAnswer> ClaimKeys(const SessionId& session, std::vector<ReadyKey> keys) {
+  Result<ClaimAnswer> ClaimKeys(const WorkerSessionId& session, std::vector<ReadyKey> keys) {
     ClaimRequest request = Request(session);
     request.keys = std::move(keys);
     return store().Claim(request);
@@ -35,14 +35,14 @@ class DueConformance : public StoreConformance {
 
 TEST_P(DueConformance, SaysTheWholeKeyAndTheHints) {
   CreateItem item = NewItem();
-  item.band = 2;
+  item.priority = 2;
   item.required_version = 3;
   item.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   Create(item);
   auto due = Due();
   ASSERT_EQ(due.size(), 1u);
   EXPECT_EQ(due[0].key.queue, queue_);
-  EXPECT_EQ(due[0].key.band, 2);
+  EXPECT_EQ(due[0].key.priority, 2);
   EXPECT_EQ(due[0].key.subject, item.subject);
   EXPECT_EQ(due[0].kind, item.kind);
   EXPECT_EQ(due[0].required_version, 3);
@@ -80,12 +80,12 @@ TEST_P(DueConformance, BehindTheMarkOnlyAndAtMostSoMany) {
   EXPECT_EQ(Due().size(), 40u);
 }
 
-TEST_P(DueConformance, EveryQueueAndBandIsALaneOfItsOwn) {
-  for (int band : {3, 0}) {
+TEST_P(DueConformance, EveryQueueAndPriorityIsALaneOfItsOwn) {
+  for (int priority : {3, 0}) {
     for (const char* more : {"", "-b"}) {
       CreateItem item = NewItem();
       item.queue = queue_ + more;
-      item.band = band;
+      item.priority = priority;
       Create(item);
     }
   }
@@ -98,7 +98,7 @@ TEST_P(DueConformance, EveryQueueAndBandIsALaneOfItsOwn) {
 }
 
 TEST_P(DueConformance, NotBeforeItsTime) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   CommitItem item = holder.Item(1, Disposition::kRelease);
   item.requeue = true;
@@ -112,7 +112,7 @@ TEST_P(DueConformance, NotBeforeItsTime) {
 }
 
 TEST_P(DueConformance, WhoReleasesHearsTheTimeOfTheRowThatIsLeft) {
-  const SessionId session = Open();
+  const WorkerSessionId session = Open();
   std::vector<Holder> holders{ClaimNew(session), ClaimNew(session), ClaimNew(session)};
   std::vector<CommitItem> items{holders[0].Item(1), holders[1].Item(1, Disposition::kRelease), holders[2].Item(1, Disposition::kRelease)};
   items[1].requeue = items[2].requeue = true;
@@ -161,7 +161,7 @@ TEST_P(DueConformance, AKeyOfAnEarlierTimeIsNotTheRow) {
 }
 
 TEST_P(DueConformance, KeysOfClosedAndHeldSubjectsAreDropped) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   CommitItem item = holder.Item(1, Disposition::kRelease);
   item.requeue = true;
@@ -183,19 +183,19 @@ TEST_P(DueConformance, KeysOfClosedAndHeldSubjectsAreDropped) {
 // Claims by their keys as one who gave all of them back under these tokens.
 class StickyConformance : public DueConformance {
  protected:
-  std::vector<Claimed> ClaimAgain(const SessionId& session, const std::map<SubjectId, Token>& given_back) {
+  std::vector<Claimed> ClaimAgain(const WorkerSessionId& session, const std::map<SubjectId, Token>& released) {
     ClaimRequest request = Request(session);
     request.keys = Keys(Due());
-    request.given_back = [&](const SubjectId& subject) {
-      const auto it = given_back.find(subject);
-      return it == given_back.end() ? Token{} : it->second;
+    request.released_token = [&](const SubjectId& subject) {
+      const auto it = released.find(subject);
+      return it == released.end() ? Token{} : it->second;
     };
     auto answer = store().Claim(request);
     EXPECT_TRUE(answer) << answer.message();
     return answer ? answer->claimed : std::vector<Claimed>();
   }
   // Held once, with an open attempt, a timer and two events more, and given back with work to do.
-  std::vector<Holder> GivenBack(const SessionId& session, int count) {
+  std::vector<Holder> Released(const WorkerSessionId& session, int count) {
     std::vector<Holder> holders;
     for (int n = 0; n < count; ++n) holders.push_back(ClaimNew(session));
     for (Holder& holder : holders) {
@@ -210,8 +210,8 @@ class StickyConformance : public DueConformance {
 };
 
 TEST_P(StickyConformance, WhatNobodyHeldSinceIsGrantedWithoutItsJournal) {
-  const SessionId session = Open();
-  const Holder sticky = GivenBack(session, 2).front();
+  const WorkerSessionId session = Open();
+  const Holder sticky = Released(session, 2).front();
   MustPost(NewPost(sticky.subject()));
   auto claimed = ClaimAgain(session, {{sticky.subject(), sticky.token()}});
   ASSERT_EQ(claimed.size(), 2u);
@@ -228,17 +228,17 @@ TEST_P(StickyConformance, WhatNobodyHeldSinceIsGrantedWithoutItsJournal) {
 }
 
 TEST_P(StickyConformance, WhatAnotherHeldOrCouldHaveHeldSinceIsNot) {
-  const SessionId session = Open();
-  const std::vector<Holder> holders = GivenBack(session, 3);
+  const WorkerSessionId session = Open();
+  const std::vector<Holder> holders = Released(session, 3);
   const Holder &taken = holders[0], &reaped = holders[1], &changed = holders[2];
-  const std::map<SubjectId, Token> given_back{
+  const std::map<SubjectId, Token> released{
       {taken.subject(), taken.token()}, {reaped.subject(), reaped.token()}, {changed.subject(), changed.token()}};
   const auto only = [&](const SubjectId& subject) {
     auto due = Due();
     std::erase_if(due, [&](const DueRow& row) { return row.key.subject != subject; });
     return Keys(due);
   };
-  const SessionId third = Open();
+  const WorkerSessionId third = Open();
   auto held = ClaimKeys(third, only(taken.subject()));
   ASSERT_EQ(held->claimed.size(), 1u);
   Holder holder(held->claimed[0], third);
@@ -247,10 +247,10 @@ TEST_P(StickyConformance, WhatAnotherHeldOrCouldHaveHeldSinceIsNot) {
   MustCommit(holder, back);
   ASSERT_EQ(ClaimKeys(Open(milliseconds(1'000)), only(reaped.subject()))->claimed.size(), 1u);
   ASSERT_TRUE(store().Direct(changed.subject(),
-                             [&](const Claimed& claimed) -> Result<CommitItem> { return Holder(claimed, SessionId{}).Item(1); }));
+                             [&](const Claimed& claimed) -> Result<CommitItem> { return Holder(claimed, WorkerSessionId{}).Item(1); }));
   Advance(milliseconds(2'000));
   ASSERT_TRUE(store().Reap(10));
-  const auto claimed = ClaimAgain(Open(), given_back);
+  const auto claimed = ClaimAgain(Open(), released);
   ASSERT_EQ(claimed.size(), 3u);
   for (const Claimed& one : claimed) {
     EXPECT_FALSE(one.sticky);
@@ -278,7 +278,7 @@ TEST_P(DueConformance, KeysForANewerProgramOrAnotherKindStay) {
 
 TEST_P(DueConformance, ADeadSessionGetsNoKeys) {
   Create();
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   ASSERT_TRUE(store().CloseSession(session));
   EXPECT_EQ(ClaimKeys(session, Keys(Due())).code(), Code::kLeaseLost);
   EXPECT_EQ(Due().size(), 1u);

@@ -12,7 +12,7 @@ namespace {
 class InboxConformance : public StoreConformance {
  protected:
   static DirectDecider Append(int events) {
-    return [events](const Claimed& claimed) -> Result<CommitItem> { return Holder(claimed, SessionId{}).Item(events); };
+    return [events](const Claimed& claimed) -> Result<CommitItem> { return Holder(claimed, WorkerSessionId{}).Item(events); };
   }
   FireAnswer Fire(int max = 100) {
     auto answer = store().FireTimers(max);
@@ -21,7 +21,7 @@ class InboxConformance : public StoreConformance {
   }
   // A subject with timers that many milliseconds from now, given back.
   SubjectId WithTimers(const std::vector<int>& after_ms) {
-    SessionId session = Open();
+    WorkerSessionId session = Open();
     Holder holder = ClaimNew(session);
     CommitItem item = holder.Item(1, Disposition::kRelease);
     for (int after : after_ms) {
@@ -36,7 +36,7 @@ class InboxConformance : public StoreConformance {
 TEST_P(InboxConformance, AnInputToNobodyIsRefused) { EXPECT_EQ(store().Post(NewPost(SubjectId{NewUuid7()})).code(), Code::kNotFound); }
 
 TEST_P(InboxConformance, AnInputToAHeldSubjectNamesItsHolder) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   InboxPost post = NewPost(holder.subject(), "cancel");
   PostAnswer answer = MustPost(post);
@@ -64,7 +64,7 @@ TEST_P(InboxConformance, AnInputToAFreeSubjectMakesItReady) {
 }
 
 TEST_P(InboxConformance, ARepeatUnderTheSameKeyIsTakenOnce) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   InboxPost first = NewPost(holder.subject()), again = NewPost(holder.subject());
   first.request_key = again.request_key = "key";
@@ -82,7 +82,7 @@ TEST_P(InboxConformance, ARepeatUnderTheSameKeyIsTakenOnce) {
 }
 
 TEST_P(InboxConformance, KeysOfDifferentSubjectsAreDifferent) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder one = ClaimNew(session), two = ClaimNew(session);
   InboxPost first = NewPost(one.subject()), second = NewPost(two.subject());
   first.request_key = second.request_key = "key";
@@ -91,7 +91,7 @@ TEST_P(InboxConformance, KeysOfDifferentSubjectsAreDifferent) {
 }
 
 TEST_P(InboxConformance, OnlyTheHolderReads) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   EXPECT_EQ(store().ReadInbox(holder.subject(), Token{holder.token().value - 1}).code(), Code::kLeaseLost);
   EXPECT_EQ(store().ReadInbox(SubjectId{NewUuid7()}, holder.token()).code(), Code::kLeaseLost);
@@ -112,7 +112,7 @@ TEST_P(InboxConformance, ADirectCommandAppendsUnderATokenOfItsOwn) {
     EXPECT_EQ(claimed.head.seq, 1);
     EXPECT_EQ(claimed.events.size(), 1u);
     EXPECT_EQ(claimed.kind, "counter");
-    return Holder(claimed, SessionId{}).Item(2);
+    return Holder(claimed, WorkerSessionId{}).Item(2);
   });
   ASSERT_TRUE(outcome) << outcome.error();
   EXPECT_EQ(outcome->kind, Outcome::kCommitted) << outcome->error;
@@ -139,7 +139,7 @@ TEST_P(InboxConformance, ADirectCommandMaySayMuch) {
   const std::pair<Hash256, std::string> content(file, "file");
   ASSERT_TRUE(store().PutContents({&content, 1}));
   const auto say = [&](const Claimed& claimed) -> Result<CommitItem> {
-    CommitItem said = Holder(claimed, SessionId{}).Item(2);
+    CommitItem said = Holder(claimed, WorkerSessionId{}).Item(2);
     Hash256 chain = claimed.head.chain;
     for (std::size_t i = 0; i < 2; ++i) {
       said.events[i].payload = i == 0 ? large : small;
@@ -174,7 +174,7 @@ TEST_P(InboxConformance, ADirectCommandMaySayMuch) {
   EXPECT_LT(events[2].token, events[3].token);
 
   auto missing = store().Direct(item.subject, [](const Claimed& claimed) -> Result<CommitItem> {
-    CommitItem said = Holder(claimed, SessionId{}).Item(1);
+    CommitItem said = Holder(claimed, WorkerSessionId{}).Item(1);
     said.contents = {Sha256("never put")};
     return said;
   });
@@ -196,7 +196,7 @@ TEST_P(InboxConformance, ADirectCommandsRefusalChangesNothing) {
 }
 
 TEST_P(InboxConformance, ADirectCommandIsRefusedWhenHeldUnreadClosedOrUnknown) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   EXPECT_EQ(store().Direct(holder.subject(), Append(1)).code(), Code::kConflict) << "held";
   InboxPost post = NewPost(holder.subject());
@@ -219,7 +219,7 @@ TEST_P(InboxConformance, ADirectCommandWritesRowsToo) {
   item.make_ready = false;
   Create(item);
   auto outcome = store().Direct(item.subject, [](const Claimed& claimed) -> Result<CommitItem> {
-    CommitItem one = Holder(claimed, SessionId{}).Item();
+    CommitItem one = Holder(claimed, WorkerSessionId{}).Item();
     one.timers_set = {{"t", WallTimeFromMicros(4'000'000'000'000'000)}};
     return one;
   });
@@ -234,7 +234,7 @@ TEST_P(InboxConformance, ATimerFiresOnceItIsDueAndOnlyOnce) {
   FireAnswer answer = Fire();
   EXPECT_EQ(answer.fired, 0);
   EXPECT_TRUE(answer.next_fire);
-  SessionId session = Open(milliseconds(600'000));
+  WorkerSessionId session = Open(milliseconds(600'000));
   EXPECT_TRUE(ClaimUpTo(session, 10).empty());
   Advance(milliseconds(100'001));
   answer = Fire();
@@ -266,7 +266,7 @@ TEST_P(InboxConformance, TimersAreFiredInBoundedBatches) {
 }
 
 TEST_P(InboxConformance, ATimerOfAHeldSubjectWakesItsHolder) {
-  SessionId session = Open(milliseconds(600'000));
+  WorkerSessionId session = Open(milliseconds(600'000));
   Holder holder = ClaimNew(session);
   CommitItem item = holder.Item();
   item.timers_set = {{"t", holder.claimed().db_now + milliseconds(100'000)}};
@@ -281,7 +281,7 @@ TEST_P(InboxConformance, ATimerOfAHeldSubjectWakesItsHolder) {
 }
 
 TEST_P(InboxConformance, ASetTimerMovesAndAClearedOneIsGone) {
-  SessionId session = Open(milliseconds(600'000));
+  WorkerSessionId session = Open(milliseconds(600'000));
   Holder holder = ClaimNew(session);
   WallTime now = holder.claimed().db_now;
   CommitItem item = holder.Item();
@@ -301,7 +301,7 @@ TEST_P(InboxConformance, ASetTimerMovesAndAClearedOneIsGone) {
 }
 
 TEST_P(InboxConformance, AClosedSubjectsTimersNeverFire) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   CommitItem item = holder.Item();
   item.timers_set = {{"t", holder.claimed().db_now + milliseconds(100'000)}};

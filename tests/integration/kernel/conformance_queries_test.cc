@@ -98,7 +98,7 @@ TEST_P(QueriesConformance, ListsByErrorAndByWhoNeedsAPerson) {
   const SubjectId uncertain = waits("uncertain");
   waits("paused");
   waits("retry");
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder damaged = ClaimOne(session, Listed("x", "RUNNING"));
   ASSERT_TRUE(store().Quarantine(damaged.subject(), session, damaged.token(), "corrupt", "why"));
   EXPECT_THAT(List(filter), testing::UnorderedElementsAre(starved, uncertain, damaged.subject()));
@@ -131,7 +131,7 @@ TEST_P(QueriesConformance, ManyThatHaveAPartAreTheNewestTen) {
 }
 
 TEST_P(QueriesConformance, LeasesNameTheirHolders) {
-  SessionId session = Open(milliseconds(60'000), "first");
+  WorkerSessionId session = Open(milliseconds(60'000), "first");
   Holder holder = ClaimNew(session);
   Create();
   auto leases = queries().Leases(10);
@@ -163,7 +163,7 @@ TEST_P(QueriesConformance, WhatWaitsHasAnAge) {
 }
 
 TEST_P(QueriesConformance, AWakeUpOfARunThatIsHeldIsNoWorkThatWaits) {
-  const SessionId session = Open(milliseconds(60'000), "first");
+  const WorkerSessionId session = Open(milliseconds(60'000), "first");
   const SubjectId subject = Create();
   Advance(milliseconds(1'000));
   MustPost(NewPost(subject));  // a second row
@@ -182,10 +182,10 @@ TEST_P(QueriesConformance, AWakeUpOfARunThatIsHeldIsNoWorkThatWaits) {
 }
 
 TEST_P(QueriesConformance, GrantsAreKeptInOrder) {
-  SessionId one = Open(milliseconds(60'000), "one"), two = Open(milliseconds(60'000), "two");
+  WorkerSessionId one = Open(milliseconds(60'000), "one"), two = Open(milliseconds(60'000), "two");
   Holder holder = ClaimNew(one);
   MustCommit(holder, holder.Item(3));
-  ASSERT_TRUE(store().GiveBack(holder.subject(), one, holder.token()));
+  ASSERT_TRUE(store().ReleaseLease(holder.subject(), one, holder.token()));
   Holder next = ClaimOne(two, holder.subject());
   auto grants = queries().Grants(holder.subject());
   ASSERT_TRUE(grants);
@@ -198,7 +198,7 @@ TEST_P(QueriesConformance, GrantsAreKeptInOrder) {
   EXPECT_EQ(grants->at(1).worker_name, "two");
   // Of many the last are shown.
   for (int n = 0; n < kMaxGrants; ++n) {
-    ASSERT_TRUE(store().GiveBack(next.subject(), n % 2 == 0 ? two : one, next.token()));
+    ASSERT_TRUE(store().ReleaseLease(next.subject(), n % 2 == 0 ? two : one, next.token()));
     next = ClaimOne(n % 2 == 0 ? one : two, next.subject());
   }
   grants = queries().Grants(next.subject());

@@ -17,7 +17,7 @@ class ReleaseConformance : public StoreConformance {
 };
 
 TEST_P(ReleaseConformance, AReleasedSubjectWaitsUntilSomethingWakesIt) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   CommitItem item = holder.Item(1, Disposition::kRelease);
   item.waiting = Waiting{"person", std::nullopt};
@@ -31,7 +31,7 @@ TEST_P(ReleaseConformance, AReleasedSubjectWaitsUntilSomethingWakesIt) {
   MustPost(NewPost(holder.subject()));
   Holder next = ClaimOne(session, holder.subject());
   EXPECT_GT(next.token(), holder.token());
-  EXPECT_EQ(next.claimed().barren_takeovers, 0);
+  EXPECT_EQ(next.claimed().takeovers_without_progress, 0);
 }
 
 TEST_P(ReleaseConformance, AReleasePausedByAPersonShowsSo) {
@@ -43,7 +43,7 @@ TEST_P(ReleaseConformance, AReleasePausedByAPersonShowsSo) {
 }
 
 TEST_P(ReleaseConformance, ARequeueIsClaimableAtOnceOrFromItsTimeOn) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   CommitItem item = holder.Item(1, Disposition::kRelease);
   item.requeue = true;
@@ -59,7 +59,7 @@ TEST_P(ReleaseConformance, ARequeueIsClaimableAtOnceOrFromItsTimeOn) {
 }
 
 TEST_P(ReleaseConformance, AReleaseIsRefusedOnceAnInputCameIn) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   PostAnswer posted = MustPost(NewPost(holder.subject()));
   EXPECT_EQ(posted.holder, session);
@@ -118,7 +118,7 @@ TEST_P(ReleaseConformance, InputsAreConsumedByIdNeverUpTo) {
 }
 
 TEST_P(ReleaseConformance, AnotherSubjectsInputIsNotConsumed) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder mine = ClaimNew(session), other = ClaimNew(session);
   InboxPost post = NewPost(other.subject());
   MustPost(post);
@@ -129,7 +129,7 @@ TEST_P(ReleaseConformance, AnotherSubjectsInputIsNotConsumed) {
 }
 
 TEST_P(ReleaseConformance, AClosedSubjectTakesNothingMore) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   Close(holder);
   EXPECT_EQ(store().Post(NewPost(holder.subject())).code(), Code::kConflict);
@@ -151,7 +151,7 @@ TEST_P(ReleaseConformance, ReadBackTellsWhetherItLanded) {
 }
 
 TEST_P(ReleaseConformance, ReadBackOfReleaseAndClose) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   for (Disposition disposition : {Disposition::kRelease, Disposition::kClose}) {
     for (int events : {0, 1}) {
       Holder holder = ClaimNew(session);
@@ -164,10 +164,10 @@ TEST_P(ReleaseConformance, ReadBackOfReleaseAndClose) {
 }
 
 TEST_P(ReleaseConformance, ReadBackAfterALossIsFenced) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   CommitItem item = holder.Item();
-  ASSERT_TRUE(store().GiveBack(holder.subject(), session, holder.token()));
+  ASSERT_TRUE(store().ReleaseLease(holder.subject(), session, holder.token()));
   Holder next = ClaimOne(Open(), holder.subject());
   EXPECT_EQ(ReadBack(item).kind, Outcome::kFenced);
   CommitItem theirs = next.Item();
@@ -180,12 +180,12 @@ TEST_P(ReleaseConformance, ReadBackAfterALossIsFenced) {
 }
 
 TEST_P(ReleaseConformance, ReadBackAnswersItemByItem) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder landed = ClaimNew(session), waiting = ClaimNew(session), lost = ClaimNew(session);
   CommitItem item = landed.Item();
   std::vector<CommitItem> items{item, waiting.Item(), lost.Item()};
   MustCommit(landed, item);
-  ASSERT_TRUE(store().GiveBack(lost.subject(), session, lost.token()));
+  ASSERT_TRUE(store().ReleaseLease(lost.subject(), session, lost.token()));
   auto outcomes = store().ReadBack(items);
   ASSERT_TRUE(outcomes) << outcomes.error();
   ASSERT_EQ(outcomes->size(), 3u);

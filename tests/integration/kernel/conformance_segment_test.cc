@@ -13,9 +13,9 @@ constexpr milliseconds kAnHour{3'600'000}, kForEver{1'000 * kAnHour};
 
 class SegmentConformance : public StoreConformance {
  protected:
-  SessionId Lasting() { return Open(kForEver); }
-  Holder Again(Holder& holder, const SessionId& session) {
-    EXPECT_TRUE(store().GiveBack(holder.subject(), session, holder.token()));
+  WorkerSessionId Lasting() { return Open(kForEver); }
+  Holder Again(Holder& holder, const WorkerSessionId& session) {
+    EXPECT_TRUE(store().ReleaseLease(holder.subject(), session, holder.token()));
     return ClaimOne(session, holder.subject());
   }
   DropAnswer Drop(int max = 100) {
@@ -24,7 +24,7 @@ class SegmentConformance : public StoreConformance {
     return answer ? *answer : DropAnswer{};
   }
   // Two events, then a journal that begins with event 3, which says what it stands on, and event 4.
-  Holder Rolled(const SessionId& session) {
+  Holder Rolled(const WorkerSessionId& session) {
     Holder holder = ClaimNew(session);
     MustCommit(holder, holder.Item());
     MustCommit(holder, holder.RollingItem());
@@ -39,7 +39,7 @@ class SegmentConformance : public StoreConformance {
 };
 
 TEST_P(SegmentConformance, TheHeadMovesIntoTheNextJournalAndClaimsReadAcross) {
-  const SessionId session = Lasting();
+  const WorkerSessionId session = Lasting();
   Holder holder = ClaimNew(session);
   MustCommit(holder, holder.Item());
   const JournalId first = holder.claimed().head.journal;
@@ -73,9 +73,9 @@ TEST_P(SegmentConformance, TheHeadMovesIntoTheNextJournalAndClaimsReadAcross) {
 }
 
 TEST_P(SegmentConformance, WithOthersInTheBatchEachMovesAlone) {
-  const SessionId session = Lasting();
+  const WorkerSessionId session = Lasting();
   Holder rolls = ClaimNew(session), stays = ClaimNew(session), fenced = ClaimNew(session);
-  ASSERT_TRUE(store().GiveBack(fenced.subject(), session, fenced.token()));
+  ASSERT_TRUE(store().ReleaseLease(fenced.subject(), session, fenced.token()));
   const std::vector<CommitItem> items = {stays.Item(), rolls.RollingItem(), fenced.RollingItem()};
   auto outcomes = store().Commit(items);
   ASSERT_TRUE(outcomes.ok()) << outcomes.message();
@@ -92,7 +92,7 @@ TEST_P(SegmentConformance, WithOthersInTheBatchEachMovesAlone) {
 }
 
 TEST_P(SegmentConformance, WhatIsNoRollIsRejected) {
-  const SessionId session = Lasting();
+  const WorkerSessionId session = Lasting();
   Holder holder = ClaimNew(session);
   MustCommit(holder, holder.Item());
   const auto rejected = [&](const char* why, const std::function<void(CommitItem&)>& change) {
@@ -111,7 +111,7 @@ TEST_P(SegmentConformance, WhatIsNoRollIsRejected) {
 }
 
 TEST_P(SegmentConformance, AttemptsThatAreOpenAreReadInTheNextJournalToo) {
-  const SessionId session = Lasting();
+  const WorkerSessionId session = Lasting();
   Holder holder = ClaimNew(session);
   CommitItem item = holder.Item(2);
   item.attempts = {Attempt("done"), Attempt("open"), Attempt("beside", 1), Attempt("beside", 2)};
@@ -140,7 +140,7 @@ TEST_P(SegmentConformance, AttemptsThatAreOpenAreReadInTheNextJournalToo) {
 }
 
 TEST_P(SegmentConformance, ASnapshotThatEndsAJournalStaysWithTheTwoNewest) {
-  const SessionId session = Lasting();
+  const WorkerSessionId session = Lasting();
   Holder holder = Rolled(session);
   for (int i = 0; i < 4; ++i) {
     CommitItem item = holder.Item();
@@ -158,7 +158,7 @@ TEST_P(SegmentConformance, ASnapshotThatEndsAJournalStaysWithTheTwoNewest) {
 }
 
 TEST_P(SegmentConformance, OldJournalsAreDroppedAndNothingElse) {
-  const SessionId session = Lasting();
+  const WorkerSessionId session = Lasting();
   Holder holder = Rolled(session), young = ClaimNew(session), single = ClaimNew(session);
   EXPECT_EQ(store().DropSegments(kAnHour / 2, 100).code(), Code::kInvalid) << "somebody may be reading it";
   EXPECT_EQ(Drop().segments, 0) << "not long enough ago";
@@ -188,7 +188,7 @@ TEST_P(SegmentConformance, OldJournalsAreDroppedAndNothingElse) {
 }
 
 TEST_P(SegmentConformance, StepsOfDroppedJournalsStayWhatTheyAre) {
-  const SessionId session = Lasting();
+  const WorkerSessionId session = Lasting();
   Holder holder = ClaimNew(session);
   CommitItem item = holder.Item(3);
   item.attempts = {Attempt("done"), Attempt("late"), Attempt("open")};
@@ -217,7 +217,7 @@ TEST_P(SegmentConformance, StepsOfDroppedJournalsStayWhatTheyAre) {
 }
 
 TEST_P(SegmentConformance, WhatIsLockedOrQuarantinedIsPassedBy) {
-  const SessionId session = Lasting();
+  const WorkerSessionId session = Lasting();
   Holder locked = Rolled(session), damaged = Rolled(session);
   ASSERT_TRUE(store().Quarantine(damaged.subject(), session, damaged.token(), "corrupt", "the test says so"));
   Advance(2 * kAnHour);
@@ -232,14 +232,14 @@ TEST_P(SegmentConformance, WhatIsLockedOrQuarantinedIsPassedBy) {
 }
 
 TEST_P(SegmentConformance, ADirectCommandRollsToo) {
-  const SessionId session = Lasting();
+  const WorkerSessionId session = Lasting();
   Holder holder = ClaimNew(session);
   CommitItem item = holder.Item(1, Disposition::kRelease);
   item.waiting = Waiting{"person", std::nullopt};
   MustCommit(holder, item);
   auto outcome = store().Direct(holder.subject(), [&](const Claimed& claimed) -> Result<CommitItem> {
     EXPECT_EQ(claimed.head.journal_first, 1);
-    return Holder(claimed, SessionId{}).RollingItem();
+    return Holder(claimed, WorkerSessionId{}).RollingItem();
   });
   ASSERT_TRUE(outcome.ok()) << outcome.message();
   ASSERT_EQ(outcome->kind, Outcome::kCommitted) << outcome->error;
@@ -247,7 +247,7 @@ TEST_P(SegmentConformance, ADirectCommandRollsToo) {
     EXPECT_EQ(claimed.head.journal_first, 3);
     EXPECT_EQ(claimed.head.journal, JournalIdAt(claimed.subject, 3));
     EXPECT_EQ(Numbers(claimed.events), (Seqs{3, 4}));
-    return Holder(claimed, SessionId{}).Item();
+    return Holder(claimed, WorkerSessionId{}).Item();
   });
   ASSERT_TRUE(outcome.ok()) << outcome.message();
   EXPECT_EQ(outcome->kind, Outcome::kCommitted) << outcome->error;

@@ -30,7 +30,7 @@ TEST_P(SessionConformance, OpeningGivesDistinctSessionsAndTheDatabasesTime) {
 }
 
 TEST_P(SessionConformance, AHeartbeatExtendsTheSession) {
-  SessionId session = Open(milliseconds(100'000));
+  WorkerSessionId session = Open(milliseconds(100'000));
   for (int i = 0; i < 3; ++i) {
     Advance(milliseconds(60'000));
     auto answer = store().Heartbeat(session, milliseconds(100'000));
@@ -43,7 +43,7 @@ TEST_P(SessionConformance, AHeartbeatExtendsTheSession) {
 }
 
 TEST_P(SessionConformance, AnExpiredSessionIsNotRenewedEvenBeforeTheReaperCame) {
-  SessionId session = Open(milliseconds(100'000));
+  WorkerSessionId session = Open(milliseconds(100'000));
   Advance(milliseconds(100'001));
   for (int i = 0; i < 2; ++i) {
     auto answer = store().Heartbeat(session, milliseconds(100'000));
@@ -53,7 +53,7 @@ TEST_P(SessionConformance, AnExpiredSessionIsNotRenewedEvenBeforeTheReaperCame) 
 }
 
 TEST_P(SessionConformance, ADeadSessionStaysDead) {
-  SessionId session = Open(milliseconds(100'000));
+  WorkerSessionId session = Open(milliseconds(100'000));
   ASSERT_TRUE(store().CloseSession(session));
   ASSERT_TRUE(store().CloseSession(session)) << "closing twice is no error";
   auto answer = store().Heartbeat(session, milliseconds(100'000));
@@ -65,20 +65,20 @@ TEST_P(SessionConformance, ADeadSessionStaysDead) {
 }
 
 TEST_P(SessionConformance, AnUnknownSessionIsRefused) {
-  SessionId nobody{NewUuid7()};
+  WorkerSessionId nobody{NewUuid7()};
   EXPECT_EQ(store().Heartbeat(nobody, milliseconds(1000)).code(), Code::kLeaseLost);
   EXPECT_EQ(store().Claim(Request(nobody)).code(), Code::kLeaseLost);
 }
 
 TEST_P(SessionConformance, AReapedSessionMayNotClaim) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Create();
   ExpireAndReap();
   EXPECT_EQ(store().Claim(Request(session)).code(), Code::kLeaseLost);
 }
 
 TEST_P(SessionConformance, TheHeartbeatNamesTheSubjectsWithUnreadInputs) {
-  SessionId mine = Open(), other = Open();
+  WorkerSessionId mine = Open(), other = Open();
   Holder first = ClaimNew(mine), second = ClaimNew(mine), third = ClaimNew(other);
   MustPost(NewPost(first.subject()));
   MustPost(NewPost(third.subject()));
@@ -97,7 +97,7 @@ TEST_P(SessionConformance, TheHeartbeatNamesTheSubjectsWithUnreadInputs) {
 }
 
 TEST_P(SessionConformance, SessionsAreListedWithWhatTheyHold) {
-  SessionId session = Open(milliseconds(60'000), "busy one");
+  WorkerSessionId session = Open(milliseconds(60'000), "busy one");
   ClaimNew(session);
   ClaimNew(session);
   auto rows = queries().Sessions(false);

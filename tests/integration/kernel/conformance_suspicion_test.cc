@@ -1,11 +1,11 @@
-// Store conformance: which run or task is to blame when a worker dies (shared/kernel/suspicion.h).
+// Store conformance: which run or dispatch is to blame when a worker dies (shared/kernel/suspicion.h).
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
 #include "shared/base/uuid7.h"
+#include "shared/kernel/dispatch.h"
 #include "shared/kernel/suspicion.h"
-#include "shared/kernel/task.h"
 #include "tests/support/store_conformance.h"
 
 namespace acl::test {
@@ -17,18 +17,18 @@ using ::testing::SizeIs;
 class SuspicionConformance : public StoreConformance {
  protected:
   static constexpr milliseconds kTtl{100'000};
-  static constexpr const char* kTaskQueue = "conformance-tasks";
+  static constexpr const char* kDispatchQueue = "conformance-dispatches";
 
   // A worker that is heard of until it dies. With so many slots a group of suspects that were in two deaths is a quarter of them.
-  SessionId Worker(int slots = 8) {
-    SessionRequest request{"worker", "localhost", 1, slots, {queue_, kTaskQueue}, "test", kTtl};
+  WorkerSessionId Worker(int slots = 8) {
+    SessionRequest request{"worker", "localhost", 1, slots, {queue_, kDispatchQueue}, "test", kTtl};
     auto grant = store().OpenSession(request);
     EXPECT_TRUE(grant) << grant.error();
     alive_.push_back(grant->session);
     return grant->session;
   }
   void Beat() {
-    for (const SessionId& session : alive_) EXPECT_TRUE(store().Heartbeat(session, kTtl));
+    for (const WorkerSessionId& session : alive_) EXPECT_TRUE(store().Heartbeat(session, kTtl));
   }
   void Live(milliseconds time) {
     for (; time.count() > 0; time -= milliseconds(50'000)) {
@@ -36,14 +36,14 @@ class SuspicionConformance : public StoreConformance {
       Beat();
     }
   }
-  SessionId ProvenWorker(int slots = 8) {
-    const SessionId session = Worker(slots);
+  WorkerSessionId ProvenWorker(int slots = 8) {
+    const WorkerSessionId session = Worker(slots);
     Live(ProofTime(kTtl) + milliseconds(1'000));
     return session;
   }
   // These end without a word, the others live on. What they held waits no longer than a minute for its next worker.
-  void Die(const std::vector<SessionId>& sessions) {
-    for (const SessionId& session : sessions) std::erase(alive_, session);
+  void Die(const std::vector<WorkerSessionId>& sessions) {
+    for (const WorkerSessionId& session : sessions) std::erase(alive_, session);
     Advance(milliseconds(60'000));
     Beat();
     Advance(milliseconds(41'000));
@@ -53,17 +53,17 @@ class SuspicionConformance : public StoreConformance {
     Beat();
     Live(milliseconds(10'000));
   }
-  void Die(const SessionId& session) { Die(std::vector{session}); }
+  void Die(const WorkerSessionId& session) { Die(std::vector{session}); }
   // What one claim of all that is ready gets of these subjects.
-  ClaimAnswer ClaimAll(const SessionId& session, int tasks = 0) {
+  ClaimAnswer ClaimAll(const WorkerSessionId& session, int dispatches = 0) {
     ClaimRequest request = Request(session, 100);
-    request.queues = {queue_, kTaskQueue};
-    request.max_tasks = tasks;
+    request.queues = {queue_, kDispatchQueue};
+    request.max_dispatches = dispatches;
     auto answer = store().Claim(request);
     EXPECT_TRUE(answer) << answer.error();
     return answer ? std::move(*answer) : ClaimAnswer{};
   }
-  ClaimAnswer ClaimNamed(const SessionId& session, const ReadyKey& key) {
+  ClaimAnswer ClaimNamed(const WorkerSessionId& session, const ReadyKey& key) {
     ClaimRequest request = Request(session, 1);
     request.keys = {key};
     auto answer = store().Claim(request);
@@ -74,7 +74,7 @@ class SuspicionConformance : public StoreConformance {
   void MakeSuspects(int count, std::vector<SubjectId>* subjects) {
     for (int i = 0; i < count; ++i) subjects->push_back(Create());
     for (int death = 0; death < kSuspectFrom; ++death) {
-      const SessionId victim = Worker(64);
+      const WorkerSessionId victim = Worker(64);
       ASSERT_THAT(ClaimAll(victim).claimed, SizeIs(count)) << "whoever was in one death is granted as ever";
       Die(victim);
     }
@@ -87,10 +87,10 @@ class SuspicionConformance : public StoreConformance {
   Suspicion LastGrant(const SubjectId& subject) {
     auto grants = queries().Grants(subject);
     EXPECT_TRUE(grants && !grants->empty());
-    return {grants->back().barren, grants->back().died_alone};
+    return {grants->back().takeovers_without_progress, grants->back().died_alone};
   }
   // A step completes.
-  void Complete(const Claimed& claimed, const SessionId& session) {
+  void Complete(const Claimed& claimed, const WorkerSessionId& session) {
     Holder holder(claimed, session);
     CommitItem item = holder.Item(1);
     item.attempts.push_back(Attempt("done-" + NewUuid7().ToString()));
@@ -98,7 +98,7 @@ class SuspicionConformance : public StoreConformance {
     MustCommit(holder, item);
   }
 
-  std::vector<SessionId> alive_;
+  std::vector<WorkerSessionId> alive_;
 };
 
 TEST_P(SuspicionConformance, ASuspectWaitsForAWorkerThatHasProvenItself) {
@@ -109,7 +109,7 @@ TEST_P(SuspicionConformance, ASuspectWaitsForAWorkerThatHasProvenItself) {
   ASSERT_TRUE(backlog);
   EXPECT_EQ(backlog->suspects_waiting, 1);
   EXPECT_EQ(backlog->suspects_held, 0);
-  const SessionId fresh = Worker();
+  const WorkerSessionId fresh = Worker();
   EXPECT_THAT(ClaimAll(fresh).claimed, IsEmpty()) << "what dies soon after its start has another reason";
   Live(ProofTime(kTtl));
   ASSERT_THAT(ClaimAll(fresh).claimed, SizeIs(1));
@@ -123,20 +123,20 @@ TEST_P(SuspicionConformance, OnlyACompletedStepIsProgress) {
   Worker();
   const SubjectId subject = Create();
   for (int death = 0; death < 2; ++death) {
-    const SessionId victim = Worker();
+    const WorkerSessionId victim = Worker();
     auto claimed = ClaimAll(victim).claimed;
     ASSERT_THAT(claimed, SizeIs(1));
-    EXPECT_EQ(claimed[0].barren_takeovers, death) << "an attempt that began, and other events, are none";
+    EXPECT_EQ(claimed[0].takeovers_without_progress, death) << "an attempt that began, and other events, are none";
     Holder holder(claimed[0], victim);
     CommitItem item = holder.Item(2);
     item.attempts.push_back(Attempt("step", death + 1));
     MustCommit(holder, item);
     Die(victim);
   }
-  const SessionId worker = ProvenWorker();
+  const WorkerSessionId worker = ProvenWorker();
   auto claimed = ClaimAll(worker).claimed;
   ASSERT_THAT(claimed, SizeIs(1));
-  EXPECT_EQ(claimed[0].barren_takeovers, 2);
+  EXPECT_EQ(claimed[0].takeovers_without_progress, 2);
   Complete(claimed[0], worker);
   Die(worker);
   ASSERT_THAT(ClaimAll(Worker()).claimed, SizeIs(1)) << "acquitted: any worker may have it";
@@ -147,20 +147,20 @@ TEST_P(SuspicionConformance, OnlyTheOnlySuspectOfADeadWorkerIsBlamed) {
   Worker();
   std::vector<SubjectId> subjects;
   MakeSuspects(2, &subjects);
-  const SessionId both = ProvenWorker(8);  // a group of two
+  const WorkerSessionId both = ProvenWorker(8);  // a group of two
   ASSERT_THAT(ClaimAll(both).claimed, SizeIs(2));
   Die(both);
-  const SessionId one = ProvenWorker(8);
+  const WorkerSessionId one = ProvenWorker(8);
   auto claimed = ClaimAll(one).claimed;
   ASSERT_THAT(claimed, SizeIs(1)) << "narrowed: they were in three deaths";
-  EXPECT_EQ(claimed[0].barren_takeovers, 3);
+  EXPECT_EQ(claimed[0].takeovers_without_progress, 3);
   EXPECT_EQ(claimed[0].died_alone, 0) << "it was not alone";
   Die(one);
-  const SessionId next = ProvenWorker(8);
+  const WorkerSessionId next = ProvenWorker(8);
   auto again = ClaimAll(next).claimed;
   ASSERT_THAT(again, SizeIs(1));
   EXPECT_EQ(again[0].subject, claimed[0].subject) << "the worst goes first";
-  EXPECT_EQ(again[0].barren_takeovers, 4);
+  EXPECT_EQ(again[0].takeovers_without_progress, 4);
   EXPECT_EQ(again[0].died_alone, 1);
   EXPECT_EQ(LastGrant(again[0].subject), (Suspicion{4, 1}));
 }
@@ -169,21 +169,21 @@ TEST_P(SuspicionConformance, AfterFiveDeathsAloneItIsQuarantinedAndTheOthersGoOn
   Worker();
   const SubjectId killer = MakeSuspect();
   for (int alone = 0; alone < kJudgedAt; ++alone) {
-    const SessionId victim = ProvenWorker();
+    const WorkerSessionId victim = ProvenWorker();
     const SubjectId innocent = Create();
     auto claimed = ClaimAll(victim).claimed;
     ASSERT_THAT(claimed, SizeIs(2)) << "whoever is no suspect runs beside one";
     EXPECT_EQ(LastGrant(killer), (Suspicion{2 + alone, alone}));
     Die(victim);
-    const SessionId other = Worker();
+    const WorkerSessionId other = Worker();
     auto taken = ClaimAll(other).claimed;
     ASSERT_THAT(taken, SizeIs(1));
     EXPECT_EQ(taken[0].subject, innocent);
-    EXPECT_EQ(taken[0].barren_takeovers, 1);
+    EXPECT_EQ(taken[0].takeovers_without_progress, 1);
     EXPECT_EQ(taken[0].died_alone, 0);
     Complete(taken[0], other);
   }
-  const SessionId last = ProvenWorker();
+  const WorkerSessionId last = ProvenWorker();
   ClaimAnswer answer = ClaimAll(last);
   EXPECT_THAT(answer.claimed, IsEmpty());
   EXPECT_EQ(answer.quarantined, 1);
@@ -206,7 +206,7 @@ TEST_P(SuspicionConformance, WhoeverHoldsItMayFailItsOpenStepBeforeTheRunIsQuara
   int deaths = 0;
   ClaimAnswer answer;
   for (; deaths < 20 && answer.quarantined == 0; ++deaths) {
-    const SessionId victim = ProvenWorker();
+    const WorkerSessionId victim = ProvenWorker();
     answer = ClaimAll(victim);
     if (answer.quarantined > 0) break;
     ASSERT_THAT(answer.claimed, SizeIs(1));
@@ -227,7 +227,7 @@ TEST_P(SuspicionConformance, AtMostHalfOfTheFleetHasSuspects) {
   std::vector<SubjectId> subjects;
   Worker();
   MakeSuspects(3, &subjects);
-  const SessionId one = ProvenWorker(4), two = ProvenWorker(4);  // three live, and a group is one
+  const WorkerSessionId one = ProvenWorker(4), two = ProvenWorker(4);  // three live, and a group is one
   ASSERT_THAT(ClaimAll(one).claimed, SizeIs(1));
   EXPECT_THAT(ClaimAll(one).claimed, IsEmpty()) << "it has one on trial";
   EXPECT_THAT(ClaimAll(two).claimed, IsEmpty());
@@ -239,7 +239,7 @@ TEST_P(SuspicionConformance, TheNextComesWhenTheOneOnTrialMadeProgressOrItsTrial
   std::vector<SubjectId> subjects;
   Worker();
   MakeSuspects(3, &subjects);
-  const SessionId worker = ProvenWorker(4);
+  const WorkerSessionId worker = ProvenWorker(4);
   auto claimed = ClaimAll(worker).claimed;
   ASSERT_THAT(claimed, SizeIs(1));
   Complete(claimed[0], worker);
@@ -248,7 +248,7 @@ TEST_P(SuspicionConformance, TheNextComesWhenTheOneOnTrialMadeProgressOrItsTrial
   Live(TrialTime(kTtl, 2) + milliseconds(1'000));
   ASSERT_THAT(ClaimAll(worker).claimed, SizeIs(1)) << "its worker lived";
   Die(worker);
-  const SessionId next = ProvenWorker(64);
+  const WorkerSessionId next = ProvenWorker(64);
   EXPECT_THAT(ClaimAll(next).claimed, SizeIs(3));
   int blamed = 0;
   for (const SubjectId& subject : subjects) blamed += LastGrant(subject).alone;
@@ -258,7 +258,7 @@ TEST_P(SuspicionConformance, TheNextComesWhenTheOneOnTrialMadeProgressOrItsTrial
 TEST_P(SuspicionConformance, AWorkerThatOutlivedTheTrialDiedOfSomethingElse) {
   Worker();
   const SubjectId subject = MakeSuspect();
-  const SessionId worker = ProvenWorker();
+  const WorkerSessionId worker = ProvenWorker();
   ASSERT_THAT(ClaimAll(worker).claimed, SizeIs(1));
   Live(TrialTime(kTtl, 2) + milliseconds(1'000));
   Die(worker);
@@ -270,7 +270,7 @@ TEST_P(SuspicionConformance, AFleetThatDiesForOtherReasonsBlamesNobody) {
   Worker();
   const SubjectId subject = MakeSuspect();
   for (int round = 0; round < 2 * kJudgedAt; ++round) {
-    const SessionId worker = ProvenWorker(), other = Worker(), another = Worker();
+    const WorkerSessionId worker = ProvenWorker(), other = Worker(), another = Worker();
     ASSERT_THAT(ClaimAll(worker).claimed, SizeIs(1)) << "round " << round;
     Die(other);  // one after another, with nothing on them
     Die(another);
@@ -282,7 +282,7 @@ TEST_P(SuspicionConformance, AFleetThatDiesForOtherReasonsBlamesNobody) {
 TEST_P(SuspicionConformance, WhatDiesTogetherWithHalfOfTheFleetIsNotCounted) {
   const SubjectId subject = Create();
   for (int round = 0; round < 3; ++round) {
-    const SessionId worker = Worker(), other = Worker();
+    const WorkerSessionId worker = Worker(), other = Worker();
     ASSERT_THAT(ClaimAll(worker).claimed, SizeIs(1));
     Die({worker, other});
     EXPECT_EQ(LastGrant(subject), Suspicion{});
@@ -292,10 +292,10 @@ TEST_P(SuspicionConformance, WhatDiesTogetherWithHalfOfTheFleetIsNotCounted) {
 TEST_P(SuspicionConformance, AReleaseAcquitsAndGivingBackDoesNot) {
   Worker();
   const SubjectId subject = MakeSuspect();
-  const SessionId worker = ProvenWorker();
+  const WorkerSessionId worker = ProvenWorker();
   auto claimed = ClaimAll(worker).claimed;
   ASSERT_THAT(claimed, SizeIs(1));
-  ASSERT_TRUE(store().GiveBack(subject, worker, claimed[0].token));
+  ASSERT_TRUE(store().ReleaseLease(subject, worker, claimed[0].token));
   EXPECT_THAT(ClaimAll(Worker()).claimed, IsEmpty()) << "nothing of it ran: it is a suspect still";
   claimed = ClaimAll(worker).claimed;
   ASSERT_THAT(claimed, SizeIs(1));
@@ -321,7 +321,7 @@ TEST_P(SuspicionConformance, AMessageThatNamesASuspectIsPassedByButByWhoeverMayH
   Worker();
   const SubjectId subject = MakeSuspect();
   MustPost(NewPost(subject));  // a second ready row, that does not say so
-  const SessionId fresh = Worker();
+  const WorkerSessionId fresh = Worker();
   std::vector<ReadyKey> named;
   for (int shard = 0; shard < kReadyShards; ++shard) {
     auto due = store().DueReadyOf(shard, {}, 10);
@@ -340,16 +340,16 @@ TEST_P(SuspicionConformance, AMessageThatNamesASuspectIsPassedByButByWhoeverMayH
   EXPECT_THAT(ClaimNamed(fresh, due->rows.front().key).claimed, SizeIs(1));
 }
 
-// ---- tasks
+// ---- dispatches
 
 TEST_P(SuspicionConformance, ATaskIsBlamedByTheSameRule) {
   Worker();
-  const SessionId home = Worker();
+  const WorkerSessionId home = Worker();
   Holder holder = ClaimNew(home);
   const auto offer = [&](int attempt) {
     CommitItem item = holder.Item(1, Disposition::kKeep);
     item.attempts.push_back(Attempt("kills", attempt));
-    item.tasks.push_back({"kills", attempt, kTaskQueue, 1, "{}", std::nullopt});
+    item.dispatches.push_back({"kills", attempt, kDispatchQueue, 1, "{}", std::nullopt});
     MustCommit(holder, item);
   };
   const auto counted = [&] {
@@ -360,19 +360,19 @@ TEST_P(SuspicionConformance, ATaskIsBlamedByTheSameRule) {
   int attempt = 0;
   for (; attempt < kSuspectFrom; ++attempt) {
     offer(attempt + 1);
-    const SessionId victim = Worker();
-    ASSERT_THAT(ClaimAll(victim, 10).tasks, SizeIs(1));
+    const WorkerSessionId victim = Worker();
+    ASSERT_THAT(ClaimAll(victim, 10).dispatches, SizeIs(1));
     Die(victim);
     EXPECT_FALSE(counted());
   }
   offer(++attempt);
-  const SessionId fresh = Worker();
-  EXPECT_THAT(ClaimAll(fresh, 10).tasks, IsEmpty());
-  EXPECT_THAT(ClaimAll(fresh, 10).tasks, IsEmpty());
+  const WorkerSessionId fresh = Worker();
+  EXPECT_THAT(ClaimAll(fresh, 10).dispatches, IsEmpty());
+  EXPECT_THAT(ClaimAll(fresh, 10).dispatches, IsEmpty());
   Live(ProofTime(kTtl));
   const SubjectId innocent = Create();
-  EXPECT_EQ(ClaimAll(fresh, 0).claimed.size(), 1u) << "no room for tasks";
-  ASSERT_THAT(ClaimAll(fresh, 10).tasks, SizeIs(1));
+  EXPECT_EQ(ClaimAll(fresh, 0).claimed.size(), 1u) << "no room for dispatches";
+  ASSERT_THAT(ClaimAll(fresh, 10).dispatches, SizeIs(1));
   Die(fresh);
   EXPECT_TRUE(counted());
   auto taken = ClaimAll(Worker()).claimed;

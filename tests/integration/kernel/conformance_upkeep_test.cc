@@ -28,7 +28,7 @@ TEST_P(UpkeepConformance, ReapingNothingIsNothing) {
 
 TEST_P(UpkeepConformance, ReapingTellsWhenTheNextOneDies) {
   EXPECT_EQ(Reap().next_death, std::nullopt) << "nobody lives";
-  const SessionId first = Open(milliseconds(100'000));
+  const WorkerSessionId first = Open(milliseconds(100'000));
   Open(milliseconds(600'000));
   const auto in = [this](int from, int to) {
     const auto next = Reap().next_death;
@@ -43,7 +43,7 @@ TEST_P(UpkeepConformance, ReapingTellsWhenTheNextOneDies) {
 }
 
 TEST_P(UpkeepConformance, AnExpiredSessionDiesAndItsLeasesGetANewToken) {
-  SessionId dying = Open(milliseconds(100'000)), living = Open(milliseconds(600'000));
+  WorkerSessionId dying = Open(milliseconds(100'000)), living = Open(milliseconds(600'000));
   Holder lost = ClaimNew(dying), kept = ClaimNew(living);
   Advance(milliseconds(100'001));
   ReapAnswer answer = Reap();
@@ -63,7 +63,7 @@ TEST_P(UpkeepConformance, AnExpiredSessionDiesAndItsLeasesGetANewToken) {
 }
 
 TEST_P(UpkeepConformance, ACommitDoesNotLookAtTheClock) {
-  SessionId session = Open(milliseconds(1'000));
+  WorkerSessionId session = Open(milliseconds(1'000));
   Holder holder = ClaimNew(session);
   Advance(milliseconds(5'000));
   MustCommit(holder, holder.Item());  // expired, but until the token is raised nobody else can have started
@@ -72,7 +72,7 @@ TEST_P(UpkeepConformance, ACommitDoesNotLookAtTheClock) {
 }
 
 TEST_P(UpkeepConformance, LeasesAreFreedInBoundedBatchesUntilNoneIsLeft) {
-  SessionId session = Open(milliseconds(100'000));
+  WorkerSessionId session = Open(milliseconds(100'000));
   std::vector<CreateItem> creates;
   for (int i = 0; i < 25; ++i) creates.push_back(NewItem());
   ASSERT_TRUE(store().Create(creates));
@@ -91,7 +91,7 @@ TEST_P(UpkeepConformance, LeasesAreFreedInBoundedBatchesUntilNoneIsLeft) {
 }
 
 TEST_P(UpkeepConformance, ALockedLeaseIsLeftForTheNextReap) {
-  SessionId session = Open(milliseconds(100'000));
+  WorkerSessionId session = Open(milliseconds(100'000));
   Holder locked = ClaimNew(session), free = ClaimNew(session);
   Advance(milliseconds(100'001));
   auto guard = harness().LockLease(locked.subject());
@@ -103,7 +103,7 @@ TEST_P(UpkeepConformance, ALockedLeaseIsLeftForTheNextReap) {
 }
 
 TEST_P(UpkeepConformance, ACleanlyClosedSessionsLeasesAreFreedToo) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   ASSERT_TRUE(store().CloseSession(session));
   EXPECT_EQ(Reap().leases_freed, 1);
@@ -125,11 +125,11 @@ TEST_P(UpkeepConformance, AReapedSubjectKeepsItsInputs) {
 TEST_P(UpkeepConformance, ReleaseAndGivingBackAreNotCounted) {
   SubjectId subject = Create();
   for (int i = 0; i < 4; ++i) {
-    SessionId session = Open();
+    WorkerSessionId session = Open();
     Holder holder = ClaimOne(session, subject);
-    EXPECT_EQ(holder.claimed().barren_takeovers, 0);
+    EXPECT_EQ(holder.claimed().takeovers_without_progress, 0);
     if (i % 2 == 0) {
-      ASSERT_TRUE(store().GiveBack(subject, session, holder.token()));
+      ASSERT_TRUE(store().ReleaseLease(subject, session, holder.token()));
     } else {
       CommitItem item = holder.Item(0, Disposition::kRelease);
       item.requeue = true;
@@ -141,7 +141,7 @@ TEST_P(UpkeepConformance, ReleaseAndGivingBackAreNotCounted) {
 // ---- reconciliation
 
 TEST_P(UpkeepConformance, HeldByNamesLeasesOlderThanAsked) {
-  SessionId session = Open(), other = Open();
+  WorkerSessionId session = Open(), other = Open();
   Holder old = ClaimNew(session);
   ClaimNew(other);
   Advance(milliseconds(20'000));
@@ -155,23 +155,23 @@ TEST_P(UpkeepConformance, HeldByNamesLeasesOlderThanAsked) {
 }
 
 TEST_P(UpkeepConformance, GivingBackFreesWithoutACommit) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
-  ASSERT_TRUE(store().GiveBack(holder.subject(), session, holder.token()));
+  ASSERT_TRUE(store().ReleaseLease(holder.subject(), session, holder.token()));
   SubjectView view = View(holder.subject());
   EXPECT_EQ(view.state, OpenState::kReady);
   EXPECT_EQ(view.token, holder.token()) << "the token is kept";
   EXPECT_EQ(CommitKind(holder.Item()), Outcome::kFenced) << "the proof includes the session";
-  EXPECT_TRUE(store().GiveBack(holder.subject(), session, holder.token())) << "twice is no error";
+  EXPECT_TRUE(store().ReleaseLease(holder.subject(), session, holder.token())) << "twice is no error";
   Holder next = ClaimOne(Open(), holder.subject());
-  EXPECT_TRUE(store().GiveBack(holder.subject(), session, holder.token()));
+  EXPECT_TRUE(store().ReleaseLease(holder.subject(), session, holder.token()));
   EXPECT_EQ(CommitKind(next.Item()), Outcome::kCommitted) << "a late giving back does not disturb the next holder";
 }
 
 // ---- quarantine
 
 TEST_P(UpkeepConformance, AQuarantinedSubjectRunsOnlyAfterAPersonsRelease) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   ASSERT_TRUE(store().Quarantine(holder.subject(), session, holder.token(), "corrupt", "event 1: chain"));
   EXPECT_EQ(CommitKind(holder.Item()), Outcome::kFenced);
@@ -208,7 +208,7 @@ TEST_P(UpkeepConformance, AQuarantinedSubjectRunsOnlyAfterAPersonsRelease) {
 }
 
 TEST_P(UpkeepConformance, OnlyTheHolderQuarantines) {
-  SessionId session = Open();
+  WorkerSessionId session = Open();
   Holder holder = ClaimNew(session);
   EXPECT_EQ(store().Quarantine(holder.subject(), Open(), holder.token(), "r", "d").code(), Code::kLeaseLost);
   EXPECT_EQ(store().Quarantine(holder.subject(), session, Token{holder.token().value - 1}, "r", "d").code(), Code::kLeaseLost);
@@ -251,7 +251,7 @@ TEST_P(UpkeepConformance, ContentsUnderAWrongHashAreRefused) {
 
 TEST_P(UpkeepConformance, OldSessionsAndKeysGoAndNothingElse) {
   const auto day = std::chrono::duration_cast<milliseconds>(std::chrono::hours(24));
-  SessionId holding = Open(), ended = Open(), living = Open(std::chrono::duration_cast<milliseconds>(std::chrono::hours(1000)));
+  WorkerSessionId holding = Open(), ended = Open(), living = Open(std::chrono::duration_cast<milliseconds>(std::chrono::hours(1000)));
   CreateItem item = NewItem();
   item.request_key = "submit";
   ASSERT_TRUE(store().Create({&item, 1}));
@@ -287,11 +287,11 @@ TEST_P(UpkeepConformance, OldSessionsAndKeysGoAndNothingElse) {
 
 // ---- loops
 
-TEST_P(UpkeepConformance, DutiesAreTakenTogetherAndHeldOneByOne) {
-  SessionId one = Open(milliseconds(600'000)), two = Open(milliseconds(600'000));
-  ASSERT_TRUE(*store().HoldLoop("b", two, milliseconds(100'000)));
+TEST_P(UpkeepConformance, JobsAreTakenTogetherAndHeldOneByOne) {
+  WorkerSessionId one = Open(milliseconds(600'000)), two = Open(milliseconds(600'000));
+  ASSERT_TRUE(*store().HoldLeaderLease("b", two, milliseconds(100'000)));
   const std::vector<std::string> names = {"c", "b", "a"};
-  auto held = store().HoldLoops(names, one, milliseconds(100'000));
+  auto held = store().HoldLeaderLeases(names, one, milliseconds(100'000));
   ASSERT_TRUE(held) << held.error();
   ASSERT_EQ(held->size(), 3u);
   EXPECT_TRUE((*held)[0] && (*held)[0]->name == "c");
@@ -299,35 +299,35 @@ TEST_P(UpkeepConformance, DutiesAreTakenTogetherAndHeldOneByOne) {
   EXPECT_TRUE((*held)[2] && (*held)[2]->name == "a");
 }
 
-TEST_P(UpkeepConformance, ADutyHasOneHolderAndItsTokensOnlyGrow) {
-  SessionId one = Open(milliseconds(600'000)), two = Open(milliseconds(600'000));
-  auto first = store().HoldLoop("reaper", one, milliseconds(100'000));
+TEST_P(UpkeepConformance, AJobHasOneHolderAndItsTokensOnlyGrow) {
+  WorkerSessionId one = Open(milliseconds(600'000)), two = Open(milliseconds(600'000));
+  auto first = store().HoldLeaderLease("reaper", one, milliseconds(100'000));
   ASSERT_TRUE(first) << first.error();
   ASSERT_TRUE(*first);
   EXPECT_EQ((*first)->name, "reaper");
-  EXPECT_FALSE(*store().HoldLoop("reaper", two, milliseconds(100'000)));
-  EXPECT_TRUE(*store().HoldLoop("timers", two, milliseconds(100'000))) << "another duty";
+  EXPECT_FALSE(*store().HoldLeaderLease("reaper", two, milliseconds(100'000)));
+  EXPECT_TRUE(*store().HoldLeaderLease("timers", two, milliseconds(100'000))) << "another job";
   Advance(milliseconds(60'000));
-  auto renewed = store().HoldLoop("reaper", one, milliseconds(100'000));
+  auto renewed = store().HoldLeaderLease("reaper", one, milliseconds(100'000));
   ASSERT_TRUE(renewed && *renewed);
   EXPECT_GE((*renewed)->token, (*first)->token);
   Advance(milliseconds(60'000));
-  EXPECT_FALSE(*store().HoldLoop("reaper", two, milliseconds(100'000))) << "renewed";
+  EXPECT_FALSE(*store().HoldLeaderLease("reaper", two, milliseconds(100'000))) << "renewed";
   Advance(milliseconds(50'000));
-  auto taken = store().HoldLoop("reaper", two, milliseconds(100'000));
+  auto taken = store().HoldLeaderLease("reaper", two, milliseconds(100'000));
   ASSERT_TRUE(taken && *taken);
   EXPECT_GT((*taken)->token, (*renewed)->token);
-  EXPECT_FALSE(*store().HoldLoop("reaper", one, milliseconds(100'000)));
+  EXPECT_FALSE(*store().HoldLeaderLease("reaper", one, milliseconds(100'000)));
 }
 
-// As a coordinator does: its session is of its duties alone, no row says that it lives, and nobody may take that for death.
-TEST_P(UpkeepConformance, ADutyIsHeldByWhoNeverOpenedASession) {
-  const SessionId one{NewUuid7()}, two{NewUuid7()};
-  ASSERT_TRUE(*store().HoldLoop("reaper", one, milliseconds(100'000)));
-  EXPECT_FALSE(*store().HoldLoop("reaper", two, milliseconds(100'000)));
-  EXPECT_TRUE(*store().HoldLoop("reaper", one, milliseconds(100'000)));
+// As a coordinator does: its session is of its jobs alone, no row says that it lives, and nobody may take that for death.
+TEST_P(UpkeepConformance, AJobIsHeldByWhoNeverOpenedASession) {
+  const WorkerSessionId one{NewUuid7()}, two{NewUuid7()};
+  ASSERT_TRUE(*store().HoldLeaderLease("reaper", one, milliseconds(100'000)));
+  EXPECT_FALSE(*store().HoldLeaderLease("reaper", two, milliseconds(100'000)));
+  EXPECT_TRUE(*store().HoldLeaderLease("reaper", one, milliseconds(100'000)));
   Advance(milliseconds(110'000));
-  EXPECT_TRUE(*store().HoldLoop("reaper", two, milliseconds(100'000)));
+  EXPECT_TRUE(*store().HoldLeaderLease("reaper", two, milliseconds(100'000)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, UpkeepConformance, testing::ValuesIn(AllStores()), FactoryName);

@@ -6,14 +6,14 @@ namespace {
 
 class ClaimIsolation : public IsolationTest {
  protected:
-  auto Claiming(const SessionId& session, int max = 1) {
+  auto Claiming(const WorkerSessionId& session, int max = 1) {
     return [session, max](KernelStore& store) { return store.Claim(Request(session, max)); };
   }
 };
 
 TEST_F(ClaimIsolation, RenewalOfAnExpiredSessionIsRefusedAfterALockWait) {
   // The renewal starts in time and waits for the row, which is locked but not changed; meanwhile the session expires.
-  SessionId session = Open(*a_, milliseconds(1'500));
+  WorkerSessionId session = Open(*a_, milliseconds(1'500));
   auto lock = std::make_unique<HeldLock>(stage_->db().conninfo(), "SELECT 1 FROM worker_sessions FOR UPDATE");
   auto beat = a_->Start([session](KernelStore& store) { return store.Heartbeat(session, milliseconds(60'000)); });
   ASSERT_TRUE(stage_->AwaitBlocked("a"));
@@ -27,7 +27,7 @@ TEST_F(ClaimIsolation, RenewalOfAnExpiredSessionIsRefusedAfterALockWait) {
 
 TEST_F(ClaimIsolation, TheClaimsStatementIsOlderThanTheHoldersLastCommit) {
   // b's claim begins (its statement has its snapshot), a commits once more and loses the lease, then b gets it.
-  SessionId old_session = Open(*a_), session = Open(*b_, milliseconds(6'000'000));
+  WorkerSessionId old_session = Open(*a_), session = Open(*b_, milliseconds(6'000'000));
   Holder old = ClaimNew(*a_, old_session);
   Gate gate(*stage_, "claim_session_locked", *b_);
   auto claim = b_->Start(Claiming(session));
@@ -52,12 +52,12 @@ TEST_F(ClaimIsolation, TheClaimsStatementIsOlderThanTheHoldersLastCommit) {
 
 TEST_F(ClaimIsolation, TheClaimHasTheReadyRowWhenADirectCommandAppends) {
   SubjectId subject = Create();
-  SessionId session = Open(*b_);
+  WorkerSessionId session = Open(*b_);
   Gate gate(*stage_, "claim_ready_locked", *b_);
   auto claim = b_->Start(Claiming(session));
   ASSERT_TRUE(gate.AwaitArrival());
   auto direct =
-      a_->store().Direct(subject, [](const Claimed& claimed) -> Result<CommitItem> { return Holder(claimed, SessionId{}).Item(3); });
+      a_->store().Direct(subject, [](const Claimed& claimed) -> Result<CommitItem> { return Holder(claimed, WorkerSessionId{}).Item(3); });
   ASSERT_TRUE(direct) << direct.error();
   gate.Open();
   auto answer = claim.get();
@@ -71,7 +71,7 @@ TEST_F(ClaimIsolation, TwoClaimersGetDifferentSubjects) {
   for (const char* mark : {"claim_ready_locked", "claim_leases_locked", "claim_token_raised"}) {
     SCOPED_TRACE(mark);
     SubjectId first = Create();
-    SessionId one = Open(*a_), two = Open(*b_);
+    WorkerSessionId one = Open(*a_), two = Open(*b_);
     Gate gate(*stage_, mark, *a_);
     auto claim = a_->Start(Claiming(one));
     ASSERT_TRUE(gate.AwaitArrival());
@@ -88,7 +88,7 @@ TEST_F(ClaimIsolation, TwoClaimersGetDifferentSubjects) {
 
 TEST_F(ClaimIsolation, AClaimBesideTheReapOfItsSession) {
   SubjectId subject = Create();
-  SessionId session = Open(*a_);
+  WorkerSessionId session = Open(*a_);
   Gate gate(*stage_, "claim_session_locked", *a_);
   auto claim = a_->Start(Claiming(session));
   ASSERT_TRUE(gate.AwaitArrival());
@@ -105,7 +105,7 @@ TEST_F(ClaimIsolation, AClaimBesideTheReapOfItsSession) {
 
 TEST_F(ClaimIsolation, AClaimBehindTheReapOfItsSessionIsRefused) {
   Create();
-  SessionId session = Open(*a_);
+  WorkerSessionId session = Open(*a_);
   stage_->Advance(milliseconds(700'000));
   Gate gate(*stage_, "reap_session_locked", *c_);
   auto reap = c_->Start([](KernelStore& store) { return store.Reap(10); });
@@ -120,7 +120,7 @@ TEST_F(ClaimIsolation, AClaimBehindTheReapOfItsSessionIsRefused) {
 }
 
 TEST_F(ClaimIsolation, AHeartbeatBehindTheReapOfItsSessionIsRefused) {
-  SessionId session = Open(*a_);
+  WorkerSessionId session = Open(*a_);
   stage_->Advance(milliseconds(700'000));
   Gate gate(*stage_, "reap_session_locked", *c_);
   auto reap = c_->Start([](KernelStore& store) { return store.Reap(10); });
@@ -133,7 +133,7 @@ TEST_F(ClaimIsolation, AHeartbeatBehindTheReapOfItsSessionIsRefused) {
 }
 
 TEST_F(ClaimIsolation, TwoReapersFreeALeaseOnce) {
-  SessionId session = Open(*a_);
+  WorkerSessionId session = Open(*a_);
   Holder holder = ClaimNew(*a_, session);
   stage_->Advance(milliseconds(700'000));
   Gate gate(*stage_, "reap_chosen", *c_);
@@ -146,14 +146,14 @@ TEST_F(ClaimIsolation, TwoReapersFreeALeaseOnce) {
   EXPECT_EQ(CommitOne(*b_, next.Item()), Outcome::kCommitted);
 }
 
-TEST_F(ClaimIsolation, TwoProcessesAskForTheSameDuty) {
-  SessionId one = Open(*a_), two = Open(*b_);
-  Gate gate(*stage_, "loop_locked", *a_);
-  ASSERT_TRUE(*b_->store().HoldLoop("reaper", two, milliseconds(1'000)));
+TEST_F(ClaimIsolation, TwoProcessesAskForTheSameJob) {
+  WorkerSessionId one = Open(*a_), two = Open(*b_);
+  Gate gate(*stage_, "leader_lease_locked", *a_);
+  ASSERT_TRUE(*b_->store().HoldLeaderLease("reaper", two, milliseconds(1'000)));
   stage_->Advance(milliseconds(2'000));
-  auto take = a_->Start([one](KernelStore& store) { return store.HoldLoop("reaper", one, milliseconds(60'000)); });
+  auto take = a_->Start([one](KernelStore& store) { return store.HoldLeaderLease("reaper", one, milliseconds(60'000)); });
   ASSERT_TRUE(gate.AwaitArrival());
-  EXPECT_FALSE(*b_->store().HoldLoop("reaper", two, milliseconds(60'000))) << "another process is taking it";
+  EXPECT_FALSE(*b_->store().HoldLeaderLease("reaper", two, milliseconds(60'000))) << "another process is taking it";
   gate.Open();
   auto taken = take.get();
   ASSERT_TRUE(taken) << taken.error();

@@ -10,7 +10,7 @@ class CommitIsolation : public IsolationTest, public ::testing::WithParamInterfa
 };
 
 TEST_P(CommitIsolation, CommitFirstThenTheft) {
-  SessionId session = Open(*a_, milliseconds(600'000));
+  WorkerSessionId session = Open(*a_, milliseconds(600'000));
   Holder holder = ClaimNew(*a_, session);
   CommitItem item = holder.Item();
   Gate gate(*stage_, "commit_proved", *a_);
@@ -27,7 +27,7 @@ TEST_P(CommitIsolation, CommitFirstThenTheft) {
 }
 
 TEST_P(CommitIsolation, TheftFirstThenCommit) {
-  SessionId session = Open(*a_);
+  WorkerSessionId session = Open(*a_);
   Holder holder = ClaimNew(*a_, session);
   CommitItem item = holder.Item();
   stage_->Advance(milliseconds(700'000));
@@ -45,7 +45,7 @@ TEST_P(CommitIsolation, TheftFirstThenCommit) {
 
 TEST_P(CommitIsolation, TheftWhileTheCommitsSnapshotIsOld) {
   // The commit's statement took its snapshot while the lease was still its own; it must judge the row as it is now.
-  SessionId session = Open(*a_);
+  WorkerSessionId session = Open(*a_);
   Holder holder = ClaimNew(*a_, session);
   Gate gate(*stage_, "commit_snapshot_taken", *a_);
   auto commit = a_->Start(Committing(holder.Item()));
@@ -59,10 +59,10 @@ TEST_P(CommitIsolation, TheftWhileTheCommitsSnapshotIsOld) {
 }
 
 TEST_P(CommitIsolation, TheftByAClaimThatHasNotReadYet) {
-  SessionId session = Open(*a_);
+  WorkerSessionId session = Open(*a_);
   Holder holder = ClaimNew(*a_, session);
   EXPECT_EQ(ExpireAndReap(), 1);
-  SessionId next = Open(*b_);
+  WorkerSessionId next = Open(*b_);
   Gate gate(*stage_, "claim_token_raised", *b_);
   auto claim = b_->Start([next](KernelStore& store) { return store.Claim(Request(next)); });
   ASSERT_TRUE(gate.AwaitArrival());
@@ -73,7 +73,7 @@ TEST_P(CommitIsolation, TheftByAClaimThatHasNotReadYet) {
 }
 
 TEST_P(CommitIsolation, CommitBetweenTheDeathOfTheSessionAndTheReapOfItsLease) {
-  SessionId session = Open(*a_);
+  WorkerSessionId session = Open(*a_);
   Holder holder = ClaimNew(*a_, session);
   stage_->Advance(milliseconds(700'000));
   Gate gate(*stage_, "reap_chosen", *c_);
@@ -87,7 +87,7 @@ TEST_P(CommitIsolation, CommitBetweenTheDeathOfTheSessionAndTheReapOfItsLease) {
 }
 
 TEST_P(CommitIsolation, ReleaseBetweenTheChoiceAndTheLockOfTheReaper) {
-  SessionId session = Open(*a_);
+  WorkerSessionId session = Open(*a_);
   Holder holder = ClaimNew(*a_, session);
   stage_->Advance(milliseconds(700'000));
   Gate gate(*stage_, "reap_chosen", *c_);
@@ -99,10 +99,10 @@ TEST_P(CommitIsolation, ReleaseBetweenTheChoiceAndTheLockOfTheReaper) {
 }
 
 TEST_P(CommitIsolation, ABatchWithOneFencedAndOneBusyItem) {
-  SessionId session = Open(*a_);
+  WorkerSessionId session = Open(*a_);
   std::vector<Holder> holders;
   for (int i = 0; i < 5; ++i) holders.push_back(ClaimNew(*a_, session));
-  ASSERT_TRUE(a_->store().GiveBack(holders[1].subject(), session, holders[1].token()));
+  ASSERT_TRUE(a_->store().ReleaseLease(holders[1].subject(), session, holders[1].token()));
   auto locked = std::make_unique<HeldLock>(stage_->db().conninfo(),
                                            "SELECT 1 FROM leases WHERE subject_id = '" + holders[3].subject().ToString() + "' FOR UPDATE");
   std::vector<CommitItem> items;
@@ -119,7 +119,7 @@ TEST_P(CommitIsolation, ABatchWithOneFencedAndOneBusyItem) {
 
 TEST_P(CommitIsolation, TwoBatchesOfTheSameItemLandOnce) {
   // The first request's answer is thought lost and it is sent again while it is still running.
-  SessionId session = Open(*a_);
+  WorkerSessionId session = Open(*a_);
   Holder holder = ClaimNew(*a_, session);
   CommitItem item = holder.Item();
   Gate gate(*stage_, "commit_proved", *a_);

@@ -12,7 +12,7 @@ class CreateIsolation : public IsolationTest, public ::testing::WithParamInterfa
 INSTANTIATE_TEST_SUITE_P(Forms, CreateIsolation, ::testing::Values(MadeBy::kPlain, MadeBy::kKeyed, MadeBy::kFunction));
 
 TEST_P(CreateIsolation, AGrantBesideTheReapOfItsSession) {
-  const SessionId session = Open(*a_);
+  const WorkerSessionId session = Open(*a_);
   const CreateItem item = GrantedItem(session, GetParam());
   Gate gate(*stage_, "create_sessions_locked", *a_);
   auto create = a_->Start([item](KernelStore& store) { return store.Create({&item, 1}); });
@@ -26,7 +26,7 @@ TEST_P(CreateIsolation, AGrantBesideTheReapOfItsSession) {
 }
 
 TEST_P(CreateIsolation, AGrantBehindTheReapOfItsSessionBecomesReady) {
-  const SessionId session = Open(*a_);
+  const WorkerSessionId session = Open(*a_);
   const CreateItem item = GrantedItem(session, GetParam());
   stage_->Advance(milliseconds(700'000));
   Gate gate(*stage_, "reap_session_locked", *c_);
@@ -44,7 +44,7 @@ TEST_P(CreateIsolation, AGrantBehindTheReapOfItsSessionBecomesReady) {
 class KeyIsolation : public IsolationTest {
  protected:
   static CreateItem Keyed(const std::string& key, MadeBy form = MadeBy::kKeyed) {
-    CreateItem item = GrantedItem(SessionId{NewUuid7()}, form);  // of nobody: it becomes ready
+    CreateItem item = GrantedItem(WorkerSessionId{NewUuid7()}, form);  // of nobody: it becomes ready
     item.request_key = key;
     item.request_hash = Sha256("body");
     return item;

@@ -16,7 +16,7 @@ void IsolationTest::Prepare(const std::vector<Stage::Edit>& edits) {
   c_ = std::make_unique<Actor>(*stage_, "c");
 }
 
-SessionId IsolationTest::Open(Actor& actor, milliseconds ttl) {
+WorkerSessionId IsolationTest::Open(Actor& actor, milliseconds ttl) {
   SessionRequest request;
   request.worker_name = actor.name();
   request.queues = {"default"};
@@ -49,14 +49,14 @@ SubjectId IsolationTest::Create(bool ready) {
   return item.subject;
 }
 
-ClaimRequest IsolationTest::Request(const SessionId& session, int max) {
+ClaimRequest IsolationTest::Request(const WorkerSessionId& session, int max) {
   ClaimRequest request;
   request.session = session;
   request.max = max;
   return request;
 }
 
-Holder IsolationTest::Claim(Actor& actor, const SessionId& session, const SubjectId& subject) {
+Holder IsolationTest::Claim(Actor& actor, const WorkerSessionId& session, const SubjectId& subject) {
   auto answer = actor.store().Claim(Request(session));
   if (!answer || answer->claimed.size() != 1 || answer->claimed[0].subject != subject) {
     ADD_FAILURE() << "claim of " << subject.ToString() << (answer ? "" : ": " + answer.message());

@@ -23,10 +23,10 @@ class IsolationTest : public ::testing::Test {
   }
   void Prepare(const std::vector<Stage::Edit>& edits);
 
-  SessionId Open(Actor& actor, milliseconds ttl = milliseconds(600'000));
+  WorkerSessionId Open(Actor& actor, milliseconds ttl = milliseconds(600'000));
   static CreateItem NewItem();
   // Not made yet: one that goes to this session as it is.
-  static CreateItem GrantedItem(const SessionId& session, MadeBy form) {
+  static CreateItem GrantedItem(const WorkerSessionId& session, MadeBy form) {
     CreateItem item = NewItem();
     item.grant_to = session;
     if (form != MadeBy::kPlain) item.request_key = item.subject.ToString();
@@ -34,9 +34,9 @@ class IsolationTest : public ::testing::Test {
     return item;
   }
   SubjectId Create(bool ready = true);
-  static ClaimRequest Request(const SessionId& session, int max = 1);
-  Holder Claim(Actor& actor, const SessionId& session, const SubjectId& subject);
-  Holder ClaimNew(Actor& actor, const SessionId& session) { return Claim(actor, session, Create()); }
+  static ClaimRequest Request(const WorkerSessionId& session, int max = 1);
+  Holder Claim(Actor& actor, const WorkerSessionId& session, const SubjectId& subject);
+  Holder ClaimNew(Actor& actor, const WorkerSessionId& session) { return Claim(actor, session, Create()); }
   static InboxPost NewPost(const SubjectId& subject, const std::string& kind = "signal");
   static Outcome Kind(const Result<std::vector<CommitOutcome>>& outcomes, std::size_t item = 0);
   Outcome CommitOne(Actor& actor, const CommitItem& item) const { return Kind(actor.store().Commit(Batch(item))); }

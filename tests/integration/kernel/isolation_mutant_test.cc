@@ -54,7 +54,7 @@ TEST_F(MutantIsolation, AClaimInOneStatementMissesTheLastCommit) {
   // What is read is as the claim's own statement saw it, which began before it waited.
   std::vector<Stage::Edit> edits{{"read_granted", "LANGUAGE plpgsql", "LANGUAGE plpgsql STABLE"}};
   Prepare(edits);
-  SessionId session = Open(*b_, milliseconds(6'000'000));
+  WorkerSessionId session = Open(*b_, milliseconds(6'000'000));
   Holder old = ClaimNew(*a_, Open(*a_));
   Gate gate(*stage_, "claim_session_locked", *b_);
   auto claim = b_->Start([session](KernelStore& store) { return store.Claim(Request(session)); });
@@ -98,7 +98,7 @@ TEST_F(MutantIsolation, WithoutTheWakeCheckAReleasedSubjectSleepsOnItsSignal) {
 TEST_F(MutantIsolation, ARenewalThatDoesNotLockFirstRevivesADeadSession) {
   Prepare({{"heartbeat_session", "PERFORM 1 FROM worker_sessions s WHERE s.session_id = p_session FOR NO KEY UPDATE;", ""},
            {"heartbeat_session", "v_now := clock_timestamp();", "v_now := clock_timestamp(); -- before the lock wait"}});
-  SessionId session = Open(*a_, milliseconds(3'000));
+  WorkerSessionId session = Open(*a_, milliseconds(3'000));
   auto lock = std::make_unique<HeldLock>(stage_->db().conninfo(), "SELECT 1 FROM worker_sessions FOR UPDATE");
   auto beat = a_->Start([session](KernelStore& store) { return store.Heartbeat(session, milliseconds(60'000)); });
   ASSERT_TRUE(stage_->AwaitBlocked("a"));
@@ -110,7 +110,7 @@ TEST_F(MutantIsolation, ARenewalThatDoesNotLockFirstRevivesADeadSession) {
 TEST_F(MutantIsolation, AGrantThatDoesNotLockItsSessionIsNeverReaped) {
   Prepare({{"lock_live_session", "s.dead_at IS NULL FOR KEY SHARE", "s.dead_at IS NULL"}});
   Create();
-  SessionId session = Open(*a_);
+  WorkerSessionId session = Open(*a_);
   Gate gate(*stage_, "claim_session_locked", *a_);
   auto claim = a_->Start([session](KernelStore& store) { return store.Claim(Request(session)); });
   ASSERT_TRUE(gate.AwaitArrival());
@@ -125,7 +125,7 @@ TEST_F(MutantIsolation, AGrantWithTheCreateThatDoesNotLockItsSessionIsNeverReape
       {MadeBy::kPlain, "create.plain"}, {MadeBy::kKeyed, "create.keyed"}, {MadeBy::kFunction, "create_and_grant"}};
   for (const auto& [form, where] : forms) {
     Prepare({{where, "ORDER BY x.session_id FOR KEY SHARE", "ORDER BY x.session_id"}});
-    const SessionId session = Open(*a_);
+    const WorkerSessionId session = Open(*a_);
     const CreateItem item = GrantedItem(session, form);
     Gate gate(*stage_, "create_sessions_locked", *a_);
     auto create = a_->Start([item](KernelStore& store) { return store.Create({&item, 1}); });

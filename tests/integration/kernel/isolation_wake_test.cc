@@ -205,7 +205,7 @@ TEST_P(WakeIsolation, APostWaitsForADirectCommandAndIsNotLost) {
   SubjectId subject = Create(false);
   Gate gate(*stage_, "direct_locked", *a_);
   auto direct = a_->Start([subject](KernelStore& store) {
-    return store.Direct(subject, [](const Claimed& claimed) -> Result<CommitItem> { return Holder(claimed, SessionId{}).Item(); });
+    return store.Direct(subject, [](const Claimed& claimed) -> Result<CommitItem> { return Holder(claimed, WorkerSessionId{}).Item(); });
   });
   ASSERT_TRUE(gate.AwaitArrival());
   InboxPost post = NewPost(subject);

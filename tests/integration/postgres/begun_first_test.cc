@@ -16,7 +16,7 @@ class BegunFirstTest : public test::PgStoreTest {
       ASSERT_TRUE(store().Create(items).ok());
     }
   }
-  Result<ClaimAnswer> ClaimOf(const SessionId& session, int max) {
+  Result<ClaimAnswer> ClaimOf(const WorkerSessionId& session, int max) {
     ClaimRequest request;
     request.session = session;
     request.queues = {queue()};
@@ -28,7 +28,7 @@ class BegunFirstTest : public test::PgStoreTest {
 
 // Forty runs of a worker that died, then claimed by workers with one place each: with their share the new ones start about thirteen times.
 TEST_F(BegunFirstTest, TakeoversPassTenThousand) {
-  const SessionId dies = OpenSession();
+  const WorkerSessionId dies = OpenSession();
   std::set<SubjectId> begun;
   for (int n = 0; n < 40; ++n) begun.insert(CreateOne(NewItem(2)));  // a second event: they have begun
   ASSERT_EQ(ClaimOf(dies, 100)->claimed.size(), 40u);
@@ -37,7 +37,7 @@ TEST_F(BegunFirstTest, TakeoversPassTenThousand) {
   auto reaped = store().Reap(1'000);
   ASSERT_TRUE(reaped.ok()) << reaped.message();
   ASSERT_EQ(reaped->leases_freed, 40);
-  const SessionId session = OpenSession();
+  const WorkerSessionId session = OpenSession();
   int fresh = 0;
   while (!begun.empty()) {
     auto answer = ClaimOf(session, 1);

@@ -17,7 +17,7 @@ class PgCommitTest : public test::PgStoreTest {
 };
 
 TEST_F(PgCommitTest, KeepWritesJournalAttemptsAndCompletions) {
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   CreateOne();
   Claimed claimed = ClaimOne(session);
   CommitItem item = Append(claimed, session, 2);
@@ -34,7 +34,7 @@ TEST_F(PgCommitTest, KeepWritesJournalAttemptsAndCompletions) {
   second.completions = {{"step-2", 1, second.last_timestamp, Sha256("out"), second.base_seq + 1}};
   EXPECT_EQ(CommitOne(second).kind, Kind::kCommitted);
   // What was read back is what a new holder sees.
-  ASSERT_TRUE(store().GiveBack(item.subject, session, item.token).ok());
+  ASSERT_TRUE(store().ReleaseLease(item.subject, session, item.token).ok());
   Claimed again = ClaimOne(session);
   EXPECT_EQ(again.head.seq, 4);
   EXPECT_EQ(again.events.size(), 4u);
@@ -61,7 +61,7 @@ TEST_F(PgCommitTest, ALongPayloadIsCompressedAndItsHashesStayInTheRow) {
 }
 
 TEST_F(PgCommitTest, FencedBusyBadAndGoodInOneBatch) {
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   for (int i = 0; i < 5; ++i) CreateOne();
   ClaimAnswer answer = Claim(session, 5);
   ASSERT_EQ(answer.claimed.size(), 5u);
@@ -96,7 +96,7 @@ TEST_F(PgCommitTest, FencedBusyBadAndGoodInOneBatch) {
 }
 
 TEST_F(PgCommitTest, CompletionWithoutAttemptOrTwiceIsRejected) {
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   CreateOne();
   Claimed claimed = ClaimOne(session);
   Claimed before = claimed;
@@ -114,7 +114,7 @@ TEST_F(PgCommitTest, CompletionWithoutAttemptOrTwiceIsRejected) {
 // One attempt and one completion stand in the row of an event; what it has no room for has rows of its own, and both are one table to
 // readers.
 TEST_F(PgCommitTest, AttemptsAndCompletionsStandInEventsOrBeside) {
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   CreateOne();
   Claimed claimed = ClaimOne(session);
   const auto count = [&](const std::string& what) { return db().Count("SELECT " + what + " WHERE subject_id = " + Sql(claimed.subject)); };
@@ -184,7 +184,7 @@ TEST_F(PgCommitTest, AttemptsAndCompletionsStandInEventsOrBeside) {
 
 // A program of before inserts into what are views now.
 TEST_F(PgCommitTest, RowsOfAProgramOfBeforeAreRowsLikeOthers) {
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   CreateOne();
   Claimed claimed = ClaimOne(session);
   const std::string id = Sql(claimed.subject);
@@ -215,7 +215,7 @@ TEST_F(PgCommitTest, RowsOfAProgramOfBeforeAreRowsLikeOthers) {
 }
 
 TEST_F(PgCommitTest, ReleaseAndCloseCompareTheWakeUpCounter) {
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   SubjectId subject = CreateOne();
   Claimed claimed = ClaimOne(session);
   InboxPost post{subject, InboxId{NewUuid7()}, "signal", "{}", std::nullopt};
@@ -270,7 +270,7 @@ TEST_F(PgCommitTest, ReleaseAndCloseCompareTheWakeUpCounter) {
 // read the counter of the lost one, may not release or close over it (found by tests/model).
 TEST_F(PgCommitTest, ACounterThatWentBackIsNeverMetAgain) {
   for (const Disposition disposition : {Disposition::kRelease, Disposition::kClose}) {
-    SessionId session = OpenSession();
+    WorkerSessionId session = OpenSession();
     SubjectId subject = CreateOne();
     Claimed claimed = ClaimOne(session);
     ASSERT_TRUE(store().Post({subject, InboxId{NewUuid7()}, "signal", "{}", std::nullopt}).ok());
@@ -294,7 +294,7 @@ TEST_F(PgCommitTest, ACounterThatWentBackIsNeverMetAgain) {
 }
 
 TEST_F(PgCommitTest, EverythingElseOfAnItem) {
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   CreateItem create = NewItem();
   create.kind = "workflow";
   create.listing = ListingRow{"report", "1.0.0", "ann", "PENDING", "steps: []", R"({"a":"b"})"};
@@ -304,7 +304,7 @@ TEST_F(PgCommitTest, EverythingElseOfAnItem) {
     CommitItem item = Append(claimed, session);
     item.listing = ListingChange{"RUNNING", std::nullopt, item.last_timestamp, std::nullopt};
     item.outbox = {{"topic", "key", "{}"}};
-    item.tasks = {{"t", round, "remote", 2, "{}", std::nullopt}};
+    item.dispatches = {{"t", round, "remote", 2, "{}", std::nullopt}};
     item.compensations = {{"undo:a", "io.fs.delete", "{}", "executed", "", item.last_timestamp}};
     item.timers_set = {{"again", item.last_timestamp}};
     item.timers_cleared = {"again"};
@@ -326,7 +326,7 @@ TEST_F(PgCommitTest, EverythingElseOfAnItem) {
   }
   EXPECT_EQ(Rows("snapshot_rows", subject), 2) << "the last two are kept";
   EXPECT_EQ(Rows("outbox", subject), 3);
-  EXPECT_EQ(Rows("tasks", subject), 3);
+  EXPECT_EQ(Rows("dispatches", subject), 3);
   EXPECT_EQ(Rows("timers", subject), 1);
   EXPECT_EQ(db().Value("SELECT count(*) || ' ' || bool_and(success) FROM compensation_log WHERE workflow_id = " + Sql(subject)), "3 true");
   EXPECT_EQ(db().Value("SELECT status || ' ' || (started_at IS NOT NULL) FROM workflows WHERE id = " + Sql(subject)), "RUNNING true");
@@ -338,7 +338,7 @@ TEST_F(PgCommitTest, EverythingElseOfAnItem) {
   ASSERT_TRUE(again.snapshot.has_value());
   EXPECT_EQ(again.snapshot->last_event_seq, 4);
   EXPECT_EQ(again.events.size(), 1u);
-  EXPECT_EQ(again.barren_takeovers, 0);
+  EXPECT_EQ(again.takeovers_without_progress, 0);
 
   CommitItem incapable = Append(again, session, 1, Disposition::kRelease);
   incapable.requeue = true;
@@ -351,7 +351,7 @@ TEST_F(PgCommitTest, EverythingElseOfAnItem) {
 
 // The start and the end of a run that is alone have statements of their own (commit.first, commit.last): they write what the others write.
 TEST_F(PgCommitTest, TheEndsOfARunAloneAreThoseInABatch) {
-  const SessionId session = OpenSession();
+  const WorkerSessionId session = OpenSession();
   for (const bool alone : {true, false}) {
     CreateItem create = NewItem();
     create.kind = "workflow";
@@ -395,13 +395,13 @@ TEST_F(PgCommitTest, TheEndsOfARunAloneAreThoseInABatch) {
 
 // Nothing of them is written when the lease is not there, and its holder is told.
 TEST_F(PgCommitTest, TheEndsOfAStaleRunWriteNothing) {
-  const SessionId session = OpenSession();
+  const WorkerSessionId session = OpenSession();
   CreateItem create = NewItem();
   create.kind = "workflow";
   create.listing = ListingRow{"report", "1.0.0", "ann", "PENDING", "steps: []", "{}"};
   const SubjectId subject = CreateOne(create);
   Claimed stale = ClaimOne(session);
-  ASSERT_TRUE(store().GiveBack(subject, session, stale.token).ok());
+  ASSERT_TRUE(store().ReleaseLease(subject, session, stale.token).ok());
   Claimed claimed = ClaimOne(session);
   for (const Disposition disposition : {Disposition::kKeep, Disposition::kClose}) {
     Claimed from = stale;
@@ -427,7 +427,7 @@ TEST_F(PgCommitTest, TheEndsOfAStaleRunWriteNothing) {
 }
 
 TEST_F(PgCommitTest, ReadBackTellsWhatLanded) {
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   CreateOne();
   Claimed claimed = ClaimOne(session);
   CommitItem landed = Append(claimed, session);
@@ -446,7 +446,7 @@ TEST_F(PgCommitTest, ReadBackTellsWhatLanded) {
 }
 
 TEST_F(PgCommitTest, SubjectTwiceInABatchIsRefused) {
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   CreateOne();
   Claimed claimed = ClaimOne(session);
   CommitItem item = Append(claimed, session);
@@ -454,7 +454,7 @@ TEST_F(PgCommitTest, SubjectTwiceInABatchIsRefused) {
 }
 
 TEST_F(PgCommitTest, BrokenConnectionIsAnUnknownOutcomeAndThePoolRecovers) {
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   CreateOne();
   Claimed claimed = ClaimOne(session);
   ASSERT_EQ(CommitOne(Append(claimed, session)).kind, Kind::kCommitted);

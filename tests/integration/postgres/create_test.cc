@@ -61,9 +61,9 @@ TEST_F(PgCreateTest, RunsOfOneWorkflowShareItsText) {
       EXPECT_EQ(db().Value("SELECT spec_yaml FROM workflows WHERE id = " + Sql((*outcomes)[n].subject)), n == 1 ? other : mine);
     }
   }
-  EXPECT_EQ(db().Count("SELECT count(*) FROM spec_texts WHERE text IN ('" + mine + "', '" + other + "')"), 2);
-  EXPECT_EQ(db().Refusal("UPDATE spec_texts SET text = ''", "acl_service").code, Code::kDenied);
-  EXPECT_EQ(db().Refusal("DELETE FROM spec_texts", "acl_owner").code, Code::kDenied);
+  EXPECT_EQ(db().Count("SELECT count(*) FROM definition_texts WHERE text IN ('" + mine + "', '" + other + "')"), 2);
+  EXPECT_EQ(db().Refusal("UPDATE definition_texts SET text = ''", "acl_service").code, Code::kDenied);
+  EXPECT_EQ(db().Refusal("DELETE FROM definition_texts", "acl_owner").code, Code::kDenied);
 }
 
 // The token that new subjects are sealed with is remembered; an epoch that moved since is noticed by the statement, which writes nothing,
@@ -110,18 +110,18 @@ TEST_F(PgCreateTest, OneThatIsRefusedMakesNothing) {
 
 TEST_F(PgCreateTest, TheStatementWritesWhatTheFunctionWrites) {
   const auto by_statement = StoreWith("create", kFails), by_function = StoreWith("create.keyed", kRefuses);
-  const SessionId session = OpenSession();
+  const WorkerSessionId session = OpenSession();
   const auto items = [&](const std::string& prefix) {
     std::vector<CreateItem> made{Keyed(prefix + "granted"), NewItem(2), Keyed(prefix + "asleep"), Keyed(prefix + "other project")};
     made[0].grant_to = session;
     made[0].listing = ListingRow{"report", "1.2", "anna", "CREATED", "name: report\n", "{\"team\":\"a\"}"};
     made[0].traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    made[1].grant_to = SessionId{NewUuid7()};  // of nobody
+    made[1].grant_to = WorkerSessionId{NewUuid7()};  // of nobody
     made[2].make_ready = false;
     made[2].required_version = 3;
     made[2].time_limit = milliseconds(90'000);
     made[3].project = ProjectId{NewUuid7()};
-    made[3].band = 2;
+    made[3].priority = 2;
     return made;
   };
   const std::vector<CreateItem> one = items("s "), other = items("f ");

@@ -61,7 +61,7 @@ class DeliveryStoreTest : public test::PgStoreTest {
   }
 
   using Ids = std::vector<std::string>;
-  SessionId session_;
+  WorkerSessionId session_;
   std::unique_ptr<PgDeliveryStore> deliveries_;
 };
 

@@ -31,7 +31,7 @@ INSERT INTO subjects SELECT pg_temp.id(n), '00000000-0000-7000-8000-000000000001
 INSERT INTO subject_head SELECT pg_temp.id(n), 40, sha256('c'), sha256('r'), pg_temp.id(n), now() FROM generate_series(1, 4000) n;
 INSERT INTO leases (subject_id, session_id, token, acquired_at) SELECT pg_temp.id(n),
   CASE WHEN n % 4 = 0 THEN pg_temp.id(100000 + CASE n % 8 WHEN 0 THEN 4 * (n % 100) + 4 ELSE 4 * (n % 100) + 1 END) END, 5, now() FROM generate_series(1, 4000) n;
-INSERT INTO lease_history (subject_id, token, session_id, head_seq, barren, granted_at)
+INSERT INTO lease_history (subject_id, token, session_id, head_seq, takeovers_without_progress, granted_at)
   SELECT pg_temp.id(n), t, pg_temp.id(100001), 1, 0, now() FROM generate_series(1, 4000) n, generate_series(1, 5) t;
 INSERT INTO journal_rows SELECT pg_temp.id(n), s, pg_temp.id(n), 't', 1, 'p', 5, now(), sha256('a'), sha256('a'), sha256('a'), '{}', false,
   CASE WHEN s > 1 THEN 'e' || s - 1 END, CASE WHEN s > 1 THEN 1 END, CASE WHEN s > 1 THEN sha256('a') END, 'e' || s, 1
@@ -47,10 +47,10 @@ INSERT INTO inbox (subject_id, inbox_id, kind, payload, created_at, session_id)
 INSERT INTO request_keys SELECT pg_temp.id(n), 'k', sha256('h'), pg_temp.id(n), now() FROM generate_series(1, 4000) n;
 INSERT INTO quarantine (subject_id, reason, detail, at) SELECT pg_temp.id(n), 'r', 'd', now() FROM generate_series(1, 4000) n WHERE n % 4 = 3;
 UPDATE leases SET state = 2 WHERE subject_id IN (SELECT subject_id FROM quarantine);
-INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, created_at, state, token, session_id, ended_at)
+INSERT INTO dispatches (subject_id, step_id, attempt_id, queue, priority, payload, created_at, state, token, session_id, ended_at)
   SELECT pg_temp.id(n), 't', 1, 'q', 1, '{}', now(), CASE WHEN n < 50 THEN 'started' ELSE 'done' END, 1, pg_temp.id(100001), CASE WHEN n < 50 THEN NULL ELSE now() END
   FROM generate_series(1, 4000) n;
-INSERT INTO loop_leases SELECT 'loop' || n, pg_temp.id(100001), 1, now(), now() + interval '1 hour' FROM generate_series(1, 3) n;)");
+INSERT INTO leader_leases SELECT 'loop' || n, pg_temp.id(100001), 1, now(), now() + interval '1 hour' FROM generate_series(1, 3) n;)");
     db().Exec("INSERT INTO keys SELECT * FROM ready ORDER BY subject_id LIMIT 8");
   }
   struct Seen {
@@ -87,7 +87,7 @@ INSERT INTO loop_leases SELECT 'loop' || n, pg_temp.id(100001), 1, now(), now() 
   static std::vector<Call> Calls() {
     const std::string living = Id(100'001), held = Id(4 * 25 + 4), free = Id(2);
     const std::string by_keys =
-        ", (SELECT array_agg(queue) FROM keys), (SELECT array_agg(band::int) FROM keys), (SELECT array_agg(shard::int) FROM keys), "
+        ", (SELECT array_agg(queue) FROM keys), (SELECT array_agg(priority::int) FROM keys), (SELECT array_agg(shard::int) FROM keys), "
         "(SELECT array_agg(ready_at) FROM keys), (SELECT array_agg(subject_id) FROM keys), 1, '{}', 0, (SELECT array_agg(5::bigint) FROM "
         "keys)";
     const std::string holder = "(SELECT session_id FROM leases WHERE subject_id = " + held + ")";
@@ -107,20 +107,21 @@ INSERT INTO loop_leases SELECT 'loop' || n, pg_temp.id(100001), 1, now(), now() 
         {"post", "SELECT * FROM post_inbox(" + free + ", gen_random_uuid(), 'signal', '{}', 'new', sha256('h'))"},
         {"post again", "SELECT * FROM post_inbox(" + free + ", gen_random_uuid(), 'signal', '{}', 'k', sha256('h'))"},
         {"fire_timers", "SELECT * FROM fire_timers(256)"},
-        {"settle_tasks", "SELECT * FROM settle_tasks(NULL, 64)"},
-        {"settle_tasks of one", "SELECT * FROM settle_tasks(" + Id(9) + ", 64)"},
-        {"finish_task", "SELECT * FROM finish_task((SELECT task_id FROM tasks WHERE subject_id = " + Id(9) + "), 1, 'done', '{}')"},
+        {"reap_dispatches", "SELECT * FROM reap_dispatches(NULL, 64)"},
+        {"reap_dispatches of one", "SELECT * FROM reap_dispatches(" + Id(9) + ", 64)"},
+        {"finish_dispatch",
+         "SELECT * FROM finish_dispatch((SELECT dispatch_id FROM dispatches WHERE subject_id = " + Id(9) + "), 1, 'done', '{}')"},
         {"reap_sessions", "SELECT reap_sessions()"},
         {"reap_leases", "SELECT * FROM reap_leases(64)",
          10'000},  // at this size it merges its batch with all leases, in the order of the key
-        {"give_back", "SELECT give_back(" + held + ", " + holder + ", 5)"},
+        {"release_lease", "SELECT release_lease(" + held + ", " + holder + ", 5)"},
         {"quarantine", "SELECT quarantine_subject(" + held + ", " + holder + ", 5, 'r', 'd')"},
         {"release_quarantine", "SELECT release_quarantine(" + Id(3) + ", 'anna')"},
         {"close_session", "SELECT close_session(" + living + ")"},
         {"read_subjects", "SELECT count(*) FROM read_subjects(ARRAY[" + held + ", " + free + "]::uuid[])"},
         {"has_lease", "SELECT has_lease(" + free + ")"},
         {"attempt_beside", "SELECT attempt_beside(" + free + ", 's4', 1)"},
-        {"hold_loops", "SELECT count(*) FROM hold_loops('{loop1,loop2}', " + living + ", 1000)"},
+        {"hold_leader_leases", "SELECT count(*) FROM hold_leader_leases('{loop1,loop2}', " + living + ", 1000)"},
     };
   }
   std::unique_ptr<pg::Connection> Open() {
@@ -198,7 +199,7 @@ WHERE relkind = 'r' AND relname <> 'keys' AND relnamespace = (SELECT relnamespac
     Note(how);
     ExpectNoScan(*connection);
   }
-  // One of them alone: a plan may win only then. (settle_tasks was found out at times with all, each time with `worker_sessions`.)
+  // One of them alone: a plan may win only then. (reap_dispatches was found out at times with all, each time with `worker_sessions`.)
   for (const auto& row : db().Query("SELECT name FROM noted ORDER BY name")) {
     SCOPED_TRACE(row.at(0).value());
     Note("reltuples = 0", "name = '" + row.at(0).value() + "'");

@@ -11,18 +11,18 @@ namespace {
 class PgLeaseTest : public test::PgStoreTest {};
 
 TEST_F(PgLeaseTest, HeartbeatRefusesExpiredAndDead) {
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   ASSERT_TRUE(store().Heartbeat(session, milliseconds(60'000)).ok());
   Expire(session);
   EXPECT_EQ(store().Heartbeat(session, milliseconds(60'000)).code(), Code::kLeaseLost);
-  SessionId other = OpenSession();
+  WorkerSessionId other = OpenSession();
   ASSERT_TRUE(store().CloseSession(other).ok());
   ASSERT_TRUE(store().CloseSession(other).ok()) << "closing twice is no error";
   EXPECT_EQ(store().Heartbeat(other, milliseconds(60'000)).code(), Code::kLeaseLost);
   ClaimRequest request;
   request.session = other;
   EXPECT_EQ(store().Claim(request).code(), Code::kLeaseLost);
-  request.session = SessionId{NewUuid7()};
+  request.session = WorkerSessionId{NewUuid7()};
   EXPECT_EQ(store().Claim(request).code(), Code::kLeaseLost);
 }
 
@@ -55,7 +55,7 @@ TEST_F(PgLeaseTest, CreatedEventsVerifyAlsoAcrossANewEpoch) {
   CreateOne();  // the seal cache knows the old epoch now
   db().Exec("SET ROLE acl_owner; UPDATE fleet_epoch SET base = base + 3");
   SubjectId subject = CreateOne(NewItem(3));
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   ClaimAnswer answer = Claim(session, 10);
   ASSERT_EQ(answer.claimed.size(), 2u);
   for (const Claimed& claimed : answer.claimed) {
@@ -73,13 +73,13 @@ TEST_F(PgLeaseTest, CreatedEventsVerifyAlsoAcrossANewEpoch) {
   }
 }
 
-TEST_F(PgLeaseTest, ClaimTakesAtMostMaxInBandOrderAndFiltersKinds) {
+TEST_F(PgLeaseTest, ClaimTakesAtMostMaxInOrderOfPriorityAndFiltersKinds) {
   std::vector<CreateItem> items;
   for (int i = 0; i < 12; ++i) items.push_back(NewItem());
-  items[7].band = 0;
+  items[7].priority = 0;
   items[3].kind = "other";
   ASSERT_TRUE(store().Create(items).ok());
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   ClaimRequest request;
   request.session = session;
   request.queues = {"nothing here", queue()};
@@ -105,10 +105,10 @@ TEST_F(PgLeaseTest, ClaimTakesAtMostMaxInBandOrderAndFiltersKinds) {
 }
 
 TEST_F(PgLeaseTest, ReadyRowsOfHeldSubjectsAreDropped) {
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   SubjectId subject = CreateOne();
   ClaimOne(session);
-  db().Exec("INSERT INTO ready SELECT queue, band, 0, clock_timestamp(), subject_id, kind, 1 FROM subjects WHERE subject_id = " +
+  db().Exec("INSERT INTO ready SELECT queue, priority, 0, clock_timestamp(), subject_id, kind, 1 FROM subjects WHERE subject_id = " +
             Sql(subject));
   ClaimAnswer answer = Claim(session);
   EXPECT_TRUE(answer.claimed.empty());
@@ -117,7 +117,7 @@ TEST_F(PgLeaseTest, ReadyRowsOfHeldSubjectsAreDropped) {
 }
 
 TEST_F(PgLeaseTest, ReapFreesInBatchesUnderNewTokens) {
-  SessionId session = OpenSession(), living = OpenSession(), living_too = OpenSession();
+  WorkerSessionId session = OpenSession(), living = OpenSession(), living_too = OpenSession();
   for (int i = 0; i < 5; ++i) CreateOne();
   ClaimAnswer before = Claim(session, 5);
   ASSERT_EQ(before.claimed.size(), 5u);
@@ -139,7 +139,7 @@ TEST_F(PgLeaseTest, ReapFreesInBatchesUnderNewTokens) {
   ClaimAnswer after = Claim(living, 5);
   ASSERT_EQ(after.claimed.size(), 5u);
   for (const Claimed& claimed : after.claimed) {
-    EXPECT_EQ(claimed.barren_takeovers, 1);
+    EXPECT_EQ(claimed.takeovers_without_progress, 1);
     EXPECT_GT(claimed.token.value, before.claimed[0].token.value + 1) << "the reap took one, the claim another";
   }
   (void)living_too;
@@ -148,17 +148,19 @@ TEST_F(PgLeaseTest, ReapFreesInBatchesUnderNewTokens) {
 // What a person sees of a run that was quarantined, and what its release leaves for the next holder.
 TEST_F(PgLeaseTest, WhatKillsItsWorkersIsQuarantinedWithItsReason) {
   SubjectId subject = CreateOne();
-  SessionId living = OpenSession();
+  WorkerSessionId living = OpenSession();
   ClaimOne(living);
   db().Exec("UPDATE leases SET session_id = NULL, last_end = 3 WHERE subject_id = " + Sql(subject));
   db().Exec(
-      "INSERT INTO lease_history (subject_id, token, session_id, head_seq, barren, alone, granted_at) SELECT subject_id, token + 1, "
+      "INSERT INTO lease_history (subject_id, token, session_id, head_seq, takeovers_without_progress, alone, granted_at) SELECT "
+      "subject_id, token + 1, "
       "session_id, "
       "head_seq, 6, 4, granted_at FROM lease_history WHERE subject_id = " +
       Sql(subject));
   db().Exec("UPDATE leases SET token = token + 1 WHERE subject_id = " + Sql(subject));
-  db().Exec("INSERT INTO ready SELECT queue, band, ready_shard(subject_id), now(), subject_id, kind, 1 FROM subjects WHERE subject_id = " +
-            Sql(subject));
+  db().Exec(
+      "INSERT INTO ready SELECT queue, priority, ready_shard(subject_id), now(), subject_id, kind, 1 FROM subjects WHERE subject_id = " +
+      Sql(subject));
   ClaimAnswer answer = Claim(living);
   EXPECT_TRUE(answer.claimed.empty());
   EXPECT_EQ(answer.quarantined, 1);
@@ -169,7 +171,7 @@ TEST_F(PgLeaseTest, WhatKillsItsWorkersIsQuarantinedWithItsReason) {
   ASSERT_TRUE(store().ReleaseQuarantine(subject, "ann").ok());
   EXPECT_EQ(store().ReleaseQuarantine(subject, "ann").code(), Code::kNotFound);
   Claimed back = ClaimOne(living);
-  EXPECT_EQ(back.barren_takeovers, 0);
+  EXPECT_EQ(back.takeovers_without_progress, 0);
   ASSERT_EQ(back.inbox.size(), 2u);
   EXPECT_EQ(back.inbox[1].kind, "quarantine_released");
   EXPECT_EQ(ParseJson(back.inbox[1].payload)->dump(), R"({"reason":"kills_its_worker","by":"ann"})");
@@ -189,7 +191,7 @@ TEST_F(PgLeaseTest, ATakeoverWaitsByTheDatabasesClock) {
 }
 
 TEST_F(PgLeaseTest, MassDeathAndCleanEndsAreNotCounted) {
-  SessionId one = OpenSession(), two = OpenSession();
+  WorkerSessionId one = OpenSession(), two = OpenSession();
   db().Exec("UPDATE worker_sessions SET dead_at = clock_timestamp(), reaped = true WHERE dead_at IS NULL AND session_id NOT IN (" +
             Sql(one) + "," + Sql(two) + ")");
   CreateOne();
@@ -197,15 +199,15 @@ TEST_F(PgLeaseTest, MassDeathAndCleanEndsAreNotCounted) {
   Expire(one);
   Expire(two);
   EXPECT_EQ(store().Reap(100)->sessions_died, 2);
-  SessionId third = OpenSession();
-  EXPECT_EQ(ClaimOne(third).barren_takeovers, 0);
+  WorkerSessionId third = OpenSession();
+  EXPECT_EQ(ClaimOne(third).takeovers_without_progress, 0);
   ASSERT_TRUE(store().CloseSession(third).ok());
   EXPECT_EQ(store().Reap(100)->leases_freed, 1);
-  EXPECT_EQ(ClaimOne(OpenSession()).barren_takeovers, 0);
+  EXPECT_EQ(ClaimOne(OpenSession()).takeovers_without_progress, 0);
 }
 
 TEST_F(PgLeaseTest, HolderQuarantinesAndNothingRuns) {
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   SubjectId subject = CreateOne();
   Claimed claimed = ClaimOne(session);
   EXPECT_EQ(store().Quarantine(subject, session, Token{claimed.token.value - 1}, "r", "d").code(), Code::kLeaseLost);
@@ -215,7 +217,7 @@ TEST_F(PgLeaseTest, HolderQuarantinesAndNothingRuns) {
 }
 
 TEST_F(PgLeaseTest, PostsAreIdempotentAndWakeAFreeSubject) {
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   SubjectId subject = CreateOne();
   Claimed claimed = ClaimOne(session);
   CommitItem release = Append(claimed, session, 1, Disposition::kRelease);
@@ -247,7 +249,7 @@ TEST_F(PgLeaseTest, DirectCommandAppendsUnderItsOwnTokenAndLeavesTheLeaseFree) {
     Claimed copy = claimed;
     used = claimed.token;
     EXPECT_EQ(claimed.events.size(), 1u);
-    return Append(copy, SessionId{}, 2);
+    return Append(copy, WorkerSessionId{}, 2);
   });
   ASSERT_TRUE(done.ok()) << done.error();
   EXPECT_EQ(done->kind, CommitOutcome::Kind::kCommitted);
@@ -266,7 +268,7 @@ TEST_F(PgLeaseTest, DirectCommandAppendsUnderItsOwnTokenAndLeavesTheLeaseFree) {
     if (asked == 1) db().Exec("UPDATE fleet_epoch SET base = base + 1");  // as a failover between the two: another token is minted
     Claimed copy = claimed;
     used = claimed.token;
-    CommitItem item = Append(copy, SessionId{}, 1);
+    CommitItem item = Append(copy, WorkerSessionId{}, 1);
     item.events[0].payload = large;
     Seal(item.events[0], claimed.head.chain);
     item.chain = item.events[0].chain;
@@ -275,7 +277,7 @@ TEST_F(PgLeaseTest, DirectCommandAppendsUnderItsOwnTokenAndLeavesTheLeaseFree) {
   ASSERT_TRUE(much.ok()) << much.error();
   EXPECT_EQ(much->kind, CommitOutcome::Kind::kCommitted) << much->error;
   EXPECT_EQ(asked, 2) << "once for each token, not once more for the second transaction";
-  EXPECT_EQ(db().Value("SELECT apart || ' ' || (payload IS NULL) || ' ' || (token = " + std::to_string(used.value) +
+  EXPECT_EQ(db().Value("SELECT offloaded || ' ' || (payload IS NULL) || ' ' || (token = " + std::to_string(used.value) +
                        ") FROM event_rows WHERE subject_id = " + Sql(subject) + " AND seq = 4"),
             "true true true");
   EXPECT_EQ(db().Value("SELECT count(*) FROM content_refs r JOIN event_rows e ON e.content_hash = r.hash AND e.subject_id = r.subject_id "
@@ -295,22 +297,22 @@ TEST_F(PgLeaseTest, DirectCommandAppendsUnderItsOwnTokenAndLeavesTheLeaseFree) {
   EXPECT_EQ(store().Direct(SubjectId{NewUuid7()}, never).code(), Code::kNotFound);
 }
 
-TEST_F(PgLeaseTest, LoopsAreHeldByOneAtATime) {
-  SessionId one = OpenSession(), two = OpenSession();
+TEST_F(PgLeaseTest, LeaderLeasesAreHeldByOneAtATime) {
+  WorkerSessionId one = OpenSession(), two = OpenSession();
   std::string name = "reaper-" + queue();
-  auto first = store().HoldLoop(name, one, milliseconds(60'000));
+  auto first = store().HoldLeaderLease(name, one, milliseconds(60'000));
   ASSERT_TRUE(first.ok()) << first.error();
   ASSERT_TRUE(first->has_value());
-  EXPECT_FALSE(store().HoldLoop(name, two, milliseconds(60'000))->has_value());
-  auto renewed = store().HoldLoop(name, one, milliseconds(60'000));
+  EXPECT_FALSE(store().HoldLeaderLease(name, two, milliseconds(60'000))->has_value());
+  auto renewed = store().HoldLeaderLease(name, one, milliseconds(60'000));
   EXPECT_EQ((*renewed)->token, (*first)->token);
   EXPECT_GT((*renewed)->expires_at, (*first)->expires_at);
-  db().Exec("UPDATE loop_leases SET expires_at = clock_timestamp() - interval '1 s' WHERE name = '" + name + "'");
-  auto taken = store().HoldLoop(name, two, milliseconds(60'000));
+  db().Exec("UPDATE leader_leases SET expires_at = clock_timestamp() - interval '1 s' WHERE name = '" + name + "'");
+  auto taken = store().HoldLeaderLease(name, two, milliseconds(60'000));
   ASSERT_TRUE(taken->has_value());
   EXPECT_GT((*taken)->token, (*first)->token);
   ASSERT_TRUE(store().CloseSession(two).ok());
-  EXPECT_TRUE(store().HoldLoop(name, one, milliseconds(60'000))->has_value()) << "the holder is known dead";
+  EXPECT_TRUE(store().HoldLeaderLease(name, one, milliseconds(60'000))->has_value()) << "the holder is known dead";
 }
 
 TEST_F(PgLeaseTest, ContentsAreWriteOnceAndVerified) {

@@ -141,7 +141,7 @@ class LongJournal : public DatabaseTest {
   std::unique_ptr<PgStore> store_;
   std::unique_ptr<pg::Connection> connection_;
   std::unique_ptr<Holder> holder_;
-  SessionId session_;
+  WorkerSessionId session_;
   std::int64_t first_ = 1;
   int rolls_ = 0;
 };

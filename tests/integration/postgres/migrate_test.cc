@@ -179,7 +179,7 @@ TEST_F(GuardsTest, ServiceRoleMayNotChangeWhatIsWrittenOnce) {
 // Whoever has the service's password but no lease, and a statement that forgot to compare.
 TEST_F(GuardsTest, ServiceRoleWritesOnlyUnderTheTokenOfALease) {
   db().Exec(
-      "INSERT INTO subjects (subject_id, project_id, kind, queue, band, created_at) SELECT '00000000-0000-7000-8000-000000000001', "
+      "INSERT INTO subjects (subject_id, project_id, kind, queue, priority, created_at) SELECT '00000000-0000-7000-8000-000000000001', "
       "project_id, "
       "'workflow', 'q', 1, now() FROM projects LIMIT 1; "
       "INSERT INTO leases (subject_id, token, required_version) VALUES ('00000000-0000-7000-8000-000000000001', 7, 1)");
@@ -212,7 +212,8 @@ TEST_F(GuardsTest, TriggersStopEvenTheOwner) {
       "sha256('a'), '{}', false, 'e', 1, sha256('a'), 'f', 1, NULL;"
       "INSERT INTO attempt_rows VALUES ('00000000-0000-7000-8000-0000000000a1', 's', 1, 1, now());"
       "INSERT INTO completion_rows VALUES ('00000000-0000-7000-8000-0000000000a1', 's', 1, 1, 1, now(), sha256('a'));"
-      "INSERT INTO lease_history (subject_id, token, head_seq, barren, granted_at) VALUES ('00000000-0000-7000-8000-0000000000a1', 1, 0, "
+      "INSERT INTO lease_history (subject_id, token, head_seq, takeovers_without_progress, granted_at) VALUES "
+      "('00000000-0000-7000-8000-0000000000a1', 1, 0, "
       "0, now())");
   const auto expect_refused = [&](const std::string& sql) {
     EXPECT_EQ(db().Refusal(sql).code, Code::kDenied) << sql;

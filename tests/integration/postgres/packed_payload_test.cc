@@ -37,7 +37,7 @@ class PackedPayloadTest : public test::PgStoreTest {
                                   ToHex(packed.root), MicrosOf(beside.at), step(beside.completed), step(beside.begun)));
   }
   // Of a new subject, whose event `kStep` is packed in its row.
-  CommitItem CommitStep(const SessionId& session) {
+  CommitItem CommitStep(const WorkerSessionId& session) {
     CreateOne();
     Claimed claimed = ClaimOne(session);
     const Hash256 before = claimed.head.chain;
@@ -132,9 +132,9 @@ TEST_F(PackedPayloadTest, ARowIsReadThroughTheViewAndItsContentGoesWhole) {
 }
 
 TEST_F(PackedPayloadTest, AClaimUnpacks) {
-  const SessionId session = OpenSession();
+  const WorkerSessionId session = OpenSession();
   const CommitItem item = CommitStep(session);
-  ASSERT_TRUE(store().GiveBack(item.subject, session, item.token));
+  ASSERT_TRUE(store().ReleaseLease(item.subject, session, item.token));
   const Claimed claimed = ClaimOne(session);
   ASSERT_EQ(claimed.events.size(), 2u);
   EXPECT_EQ(claimed.events[1].payload, kStep);
@@ -143,19 +143,19 @@ TEST_F(PackedPayloadTest, AClaimUnpacks) {
 
 // Programs of before claim by functions that give payloads as they were written.
 TEST_F(PackedPayloadTest, AClaimOfBeforeIsReadAsItWas) {
-  const SessionId session = OpenSession();
+  const WorkerSessionId session = OpenSession();
   const CommitItem item = CommitStep(session);
   const std::string who = Sql(session), subject = Sql(item.subject);
   const std::string row = " FROM ready WHERE subject_id = " + subject;
   const std::string claims[] = {
       "claim_subjects(" + who + ", '{" + queue() + "}', 1, 1, '{}')",
-      "claim_keys(" + who + ", ARRAY(SELECT queue" + row + "), ARRAY(SELECT band::int" + row + "), ARRAY(SELECT shard::int" + row +
+      "claim_keys(" + who + ", ARRAY(SELECT queue" + row + "), ARRAY(SELECT priority::int" + row + "), ARRAY(SELECT shard::int" + row +
           "), ARRAY(SELECT ready_at" + row + "), ARRAY[" + subject + "]::uuid[], 1, '{}')",
   };
   for (const std::string& claim : claims) {
     SCOPED_TRACE(claim);
     const Token held{db().Count("SELECT token FROM leases WHERE subject_id = " + subject)};
-    ASSERT_TRUE(store().GiveBack(item.subject, session, held));
+    ASSERT_TRUE(store().ReleaseLease(item.subject, session, held));
     db().Exec("CREATE TABLE claimed_before AS SELECT * FROM " + claim);
     EXPECT_EQ(db().Value("SELECT string_agg(part::text, ' ' ORDER BY part, n1) FROM claimed_before"), "0 1 3 3 4 7");
     EXPECT_EQ(db().Value("SELECT t2 FROM claimed_before WHERE part = 3 AND n1 = 2"),

@@ -22,7 +22,7 @@ TEST_F(PgQueriesTest, StatesOfASubject) {
   EXPECT_EQ(state().listing->labels_json, R"({"a":"b"})");
   EXPECT_EQ(*queries.ReadyQueues(), std::vector{queue()});
 
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   Claimed claimed = ClaimOne(session);
   EXPECT_EQ(state().state, OpenState::kLeased);
   EXPECT_EQ(state().holder, session);
@@ -72,12 +72,13 @@ TEST_F(PgQueriesTest, StatesOfASubject) {
 TEST_F(PgQueriesTest, TheTextOfAnOldRunIsInItsListing) {
   const SubjectId subject = CreateOne();
   db().Exec(
-      "INSERT INTO listings (subject_id, project_id, kind, name, version, owner, status, spec_text, labels, created_at, updated_at) VALUES "
+      "INSERT INTO listings (subject_id, project_id, kind, name, version, owner, status, definition_text, labels, created_at, updated_at) "
+      "VALUES "
       "(" +
       Sql(subject) + ", gen_random_uuid(), 'workflow', 'old', '1', '', 'RUNNING', 'name: old', '{}', now(), now())");
   auto view = PgQueries(store()).GetSubject(subject);
   ASSERT_TRUE(view && view->listing);
-  EXPECT_EQ(view->listing->spec_text, "name: old");
+  EXPECT_EQ(view->listing->definition_text, "name: old");
   EXPECT_EQ(db().Value("SELECT spec_yaml FROM workflows WHERE id = " + Sql(subject)), "name: old");
 }
 
@@ -116,7 +117,7 @@ TEST_F(PgQueriesTest, ListsByFilterAndCursor) {
   EXPECT_EQ(*found, std::vector<SubjectId>{items[0].subject});
   EXPECT_EQ(queries.FindByPart("01").code(), Code::kInvalid);
 
-  SessionId session = OpenSession();
+  WorkerSessionId session = OpenSession();
   Claim(session, 5);
   std::int64_t held = 0;
   auto sessions = queries.Sessions(false);

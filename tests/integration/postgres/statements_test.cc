@@ -95,10 +95,10 @@ TEST_F(StatementsTest, WhatNamesItsSubjectsDoesNotGoThroughASession) {
 
 // The same when what comes and goes is taken for empty, as it is most of the time.
 TEST_F(StatementsTest, HotOnesUseTheirKeysWhateverIsNotedOfATablesSize) {
-  for (const char* table : {"ready", "inbox", "timers", "tasks", "outbox"}) {
+  for (const char* table : {"ready", "inbox", "timers", "dispatches", "outbox"}) {
     db().Exec(std::string("ALTER TABLE ") + table + " SET (autovacuum_enabled = false)");
   }
-  db().Exec("UPDATE pg_class SET reltuples = 0, relpages = 1 WHERE relname IN ('ready', 'inbox', 'timers', 'tasks', 'outbox')");
+  db().Exec("UPDATE pg_class SET reltuples = 0, relpages = 1 WHERE relname IN ('ready', 'inbox', 'timers', 'dispatches', 'outbox')");
   for (const pg::Statement* statement : pg::Statement::All()) {
     if (!statement->hot()) continue;
     Prepare("s", statement->numbered());

@@ -24,7 +24,7 @@ class PgStoreTest : public DatabaseTest {
   PgStore& store() { return *store_; }
   const std::string& queue() const { return queue_; }
 
-  SessionId OpenSession(milliseconds ttl = milliseconds(60'000)) {
+  WorkerSessionId OpenSession(milliseconds ttl = milliseconds(60'000)) {
     SessionRequest request;
     request.worker_name = "test";
     request.host = "here";
@@ -58,7 +58,7 @@ class PgStoreTest : public DatabaseTest {
   }
   SubjectId CreateOne() { return CreateOne(NewItem()); }
 
-  ClaimAnswer Claim(const SessionId& session, int max = 1) {
+  ClaimAnswer Claim(const WorkerSessionId& session, int max = 1) {
     ClaimRequest request;
     request.session = session;
     request.queues = {queue_};
@@ -67,14 +67,14 @@ class PgStoreTest : public DatabaseTest {
     EXPECT_TRUE(answer.ok()) << answer.error();
     return answer.ok() ? *answer : ClaimAnswer{};
   }
-  Claimed ClaimOne(const SessionId& session) {
+  Claimed ClaimOne(const WorkerSessionId& session) {
     ClaimAnswer answer = Claim(session);
     EXPECT_EQ(answer.claimed.size(), 1u);
     return answer.claimed.empty() ? Claimed{} : answer.claimed.front();
   }
 
   // An item that appends `events` events on top of what was claimed, and moves `claimed` forward as if it had landed.
-  CommitItem Append(Claimed& claimed, const SessionId& session, int events = 1, Disposition disposition = Disposition::kKeep) {
+  CommitItem Append(Claimed& claimed, const WorkerSessionId& session, int events = 1, Disposition disposition = Disposition::kKeep) {
     CommitItem item;
     item.subject = claimed.subject;
     item.session = session;
@@ -114,8 +114,8 @@ class PgStoreTest : public DatabaseTest {
   }
 
   std::string Sql(const SubjectId& subject) { return "'" + subject.ToString() + "'"; }
-  std::string Sql(const SessionId& session) { return "'" + session.ToString() + "'"; }
-  void Expire(const SessionId& session) {
+  std::string Sql(const WorkerSessionId& session) { return "'" + session.ToString() + "'"; }
+  void Expire(const WorkerSessionId& session) {
     db().Exec("UPDATE worker_sessions SET expires_at = clock_timestamp() - interval '1 s' WHERE session_id = " + Sql(session));
   }
 

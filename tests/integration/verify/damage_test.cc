@@ -265,7 +265,8 @@ const Damage kLeaseDamages[] = {
      "UPDATE lease_history SET head_seq = 0 WHERE subject_id = {subject} AND token = (SELECT max(token) FROM lease_history WHERE "
      "subject_id = {subject})"},
     {"HistoryTokenTooLarge", "grant.range", "lease_history", "counted",
-     "INSERT INTO lease_history (subject_id, token, head_seq, barren, granted_at) VALUES ({subject}, 9007199254740992, 1, 0, now())"},
+     "INSERT INTO lease_history (subject_id, token, head_seq, takeovers_without_progress, granted_at) VALUES ({subject}, 9007199254740992, "
+     "1, 0, now())"},
     {"WrittenBeforeItsGrant", "token.span", "event_rows", "taken_over",
      "UPDATE lease_history SET head_seq = head_seq + 2 WHERE subject_id = {subject} AND token = (SELECT max(token) FROM lease_history "
      "WHERE "
@@ -288,7 +289,8 @@ const Damage kWakerDamages[] = {
     {"TimerOfTheRetryGone", "timer.wakes", "timers", "retrying",
      "UPDATE timers SET fire_at = now() + interval '1 day' WHERE subject_id = {subject} AND timer_id NOT LIKE 'retry:%'; "
      "DELETE FROM timers WHERE subject_id = {subject} AND timer_id LIKE 'retry:%'"},
-    {"TaskGone", "task.wakes", "tasks", "retrying", "UPDATE leases SET waiting_reason = 'task' WHERE subject_id = {subject}"},
+    {"DispatchGone", "dispatch.wakes", "dispatches", "retrying",
+     "UPDATE leases SET waiting_reason = 'dispatch' WHERE subject_id = {subject}"},
     {"WaitsForNoTime", "timer.named", "leases", "retrying",
      "UPDATE leases SET next_wake = NULL WHERE subject_id = {subject}; DELETE FROM timers WHERE subject_id = {subject}"},
     {"InboxNobodyReads", "inbox.wakes", "ready", "posted", "DELETE FROM ready WHERE subject_id = {subject}"},
@@ -330,7 +332,8 @@ const Damage kOrphanDamages[] = {
      "INSERT INTO inbox (subject_id, inbox_id, kind, payload, created_at) VALUES (gen_random_uuid(), gen_random_uuid(), 'signal', '{{}}', "
      "now())"},
     {"ReadyOfNobody", "subject.exists", "ready", "",
-     "INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version) VALUES ('q', 1, 1, now(), gen_random_uuid(), "
+     "INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version) VALUES ('q', 1, 1, now(), "
+     "gen_random_uuid(), "
      "'counter', 1)"},
     {"OutboxOfNobody", "subject.exists", "outbox", "",
      "INSERT INTO outbox (subject_id, topic, key, payload, created_at) VALUES (gen_random_uuid(), 't', 'k', 'p', now())"},
@@ -341,71 +344,76 @@ const Damage kOrphanDamages[] = {
     {"SubjectGone", "subject.exists", "leases", "counted", "DELETE FROM subjects WHERE subject_id = {subject}"},
     {"SubjectOfNoProject", "subject.project", "subjects", "counted",
      "UPDATE subjects SET project_id = gen_random_uuid() WHERE subject_id = {subject}"},
-    {"SpecTextGone", "subject.spec", "subjects", "completed",
-     "DELETE FROM spec_texts WHERE hash = (SELECT spec_hash FROM subjects WHERE subject_id = {subject})"},
-    {"SpecTextChanged", "subject.spec", "subjects", "completed",
-     "UPDATE spec_texts SET text = text || ' ' WHERE hash = (SELECT spec_hash FROM subjects WHERE subject_id = {subject})"},
-    {"TaskWithoutAnAttempt", "task.attempt", "tasks", "held",
-     "INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, created_at) VALUES ({subject}, 'none', 1, 'q', 1, '', "
+    {"DefinitionTextGone", "subject.definition", "subjects", "completed",
+     "DELETE FROM definition_texts WHERE hash = (SELECT definition_hash FROM subjects WHERE subject_id = {subject})"},
+    {"DefinitionTextChanged", "subject.definition", "subjects", "completed",
+     "UPDATE definition_texts SET text = text || ' ' WHERE hash = (SELECT definition_hash FROM subjects WHERE subject_id = {subject})"},
+    {"DispatchWithoutAnAttempt", "dispatch.attempt", "dispatches", "held",
+     "INSERT INTO dispatches (subject_id, step_id, attempt_id, queue, priority, payload, created_at) VALUES ({subject}, 'none', 1, 'q', 1, "
+     "'', "
      "now())"},
-    {"TaskNobodyCanTake", "task.ready", "tasks", "held",
-     "INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, created_at) SELECT {subject}, step_id, attempt_id, 'q', 1, "
+    {"DispatchNobodyCanTake", "dispatch.ready", "dispatches", "held",
+     "INSERT INTO dispatches (subject_id, step_id, attempt_id, queue, priority, payload, created_at) SELECT {subject}, step_id, "
+     "attempt_id, 'q', 1, "
      "'', "
      "now() FROM attempt_rows WHERE subject_id = {subject} LIMIT 1"},
-    {"TaskNobodyEnds", "task.session", "tasks", "held",
-     "INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, created_at, state, token, session_id) SELECT {subject}, "
+    {"DispatchNobodyEnds", "dispatch.session", "dispatches", "held",
+     "INSERT INTO dispatches (subject_id, step_id, attempt_id, queue, priority, payload, created_at, state, token, session_id) SELECT "
+     "{subject}, "
      "step_id, "
      "attempt_id, 'q', 1, '', now(), 'started', 1, gen_random_uuid() FROM attempt_rows WHERE subject_id = {subject} LIMIT 1"},
-    {"TaskOfAClosedRun", "task.closed", "tasks", "completed",
-     "INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, created_at, cancel_requested) SELECT {subject}, step_id, "
+    {"DispatchOfAClosedRun", "dispatch.closed", "dispatches", "completed",
+     "INSERT INTO dispatches (subject_id, step_id, attempt_id, queue, priority, payload, created_at, cancel_requested) SELECT {subject}, "
+     "step_id, "
      "attempt_id, 'q', 1, '', now(), true FROM attempt_rows WHERE subject_id = {subject} LIMIT 1"},
-    {"TaskWithoutAResult", "task.result", "tasks", "held",
-     "INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, created_at, state, token, ended_at) SELECT {subject}, "
+    {"DispatchWithoutAResult", "dispatch.result", "dispatches", "held",
+     "INSERT INTO dispatches (subject_id, step_id, attempt_id, queue, priority, payload, created_at, state, token, ended_at) SELECT "
+     "{subject}, "
      "step_id, "
      "attempt_id, 'q', 1, '', now(), 'done', 1, now() FROM attempt_rows WHERE subject_id = {subject} LIMIT 1"},
-    {"TaskWithTwoResults", "task.result", "tasks", "held",
-     "WITH t AS (INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, created_at, state, token, ended_at) SELECT "
+    {"DispatchWithTwoResults", "dispatch.result", "dispatches", "held",
+     "WITH t AS (INSERT INTO dispatches (subject_id, step_id, attempt_id, queue, priority, payload, created_at, state, token, ended_at) "
+     "SELECT "
      "{subject}, "
      "step_id, attempt_id, 'q', 1, '', now(), 'lost', 1, now() FROM attempt_rows WHERE subject_id = {subject} LIMIT 1 RETURNING task_id), "
-     "i AS (INSERT INTO inbox (subject_id, inbox_id, kind, payload, created_at) SELECT {subject}, task_id, 'task_result', '{{}}', now() "
+     "i AS (INSERT INTO inbox (subject_id, inbox_id, kind, payload, created_at) SELECT {subject}, dispatch_id, 'dispatch_result', '{{}}', "
+     "now() "
      "FROM t) "
      "INSERT INTO journal_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, "
      "chain, "
      "payload) SELECT {subject}, 1000000, gen_random_uuid(), 't', 1, 'p', 1, now(), sha256('a'), sha256('a'), sha256('a'), "
-     "format('{{\"inbox_id\":\"%s\"}}', task_id) FROM t"},
+     "format('{{\"inbox_id\":\"%s\"}}', dispatch_id) FROM t"},
     {"ReadyOfNoTask", "subject.exists", "ready", "",
-     "INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version) VALUES ('q', 1, 1, now(), gen_random_uuid(), "
-     "'task', 1)"},
+     "INSERT INTO ready (queue, priority, shard, ready_at, subject_id, kind, required_version) VALUES ('q', 1, 1, now(), "
+     "gen_random_uuid(), "
+     "'dispatch', 1)"},
 };
 
 TEST_F(VerifyDamage, Orphan) { ExpectFound(kOrphanDamages); }
 
 const Damage kProjectDamages[] = {
     {"GoalNotShown", "shown.row", "goals", "book", "DELETE FROM goals WHERE project_id = {subject}"},
-    {"TaskNotShown", "shown.row", "project_tasks", "book", "DELETE FROM project_tasks WHERE project_id = {subject} AND task_id = 't2'"},
+    {"TaskNotShown", "shown.row", "tasks", "book", "DELETE FROM tasks WHERE project_id = {subject} AND task_id = 't2'"},
     {"CheckpointNotShown", "shown.row", "checkpoints", "book", "DELETE FROM checkpoints WHERE project_id = {subject}"},
-    {"TaskThatIsNot", "shown.row", "project_tasks", "book",
-     "UPDATE project_tasks SET task_id = 't9' WHERE project_id = {subject} AND task_id = 't3'"},
-    {"TaskOfAnEmptyProject", "shown.row", "project_tasks", "fresh", "UPDATE project_tasks SET project_id = {subject} WHERE task_id = 't3'"},
+    {"TaskThatIsNot", "shown.row", "tasks", "book", "UPDATE tasks SET task_id = 't9' WHERE project_id = {subject} AND task_id = 't3'"},
+    {"TaskOfAnEmptyProject", "shown.row", "tasks", "fresh", "UPDATE tasks SET project_id = {subject} WHERE task_id = 't3'"},
     {"CheckpointThatIsNot", "shown.row", "checkpoints", "book",
      "INSERT INTO checkpoints SELECT project_id, 't2', where_we_left_off, next_step, needed_context_refs, blockers, \"timestamp\" FROM "
      "checkpoints WHERE project_id = {subject}"},
     {"GoalText", "shown.column", "goals", "book", "UPDATE goals SET text = text || ' ' WHERE project_id = {subject}"},
     {"GoalTime", "shown.column", "goals", "book",
      "UPDATE goals SET created_at = created_at + interval '1 microsecond' WHERE project_id = {subject}"},
-    {"TaskStatus", "shown.column", "project_tasks", "book",
-     "UPDATE project_tasks SET status = 'done' WHERE project_id = {subject} AND task_id = 't1'"},
-    {"TaskHolder", "shown.column", "project_tasks", "book",
-     "UPDATE project_tasks SET holder = NULL WHERE project_id = {subject} AND task_id = 't1'"},
-    {"TaskCriteria", "shown.column", "project_tasks", "book",
-     "UPDATE project_tasks SET acceptance_criteria = acceptance_criteria[2:2] || acceptance_criteria[1:1] WHERE project_id = {subject} AND "
+    {"TaskStatus", "shown.column", "tasks", "book", "UPDATE tasks SET status = 'done' WHERE project_id = {subject} AND task_id = 't1'"},
+    {"TaskHolder", "shown.column", "tasks", "book", "UPDATE tasks SET holder = NULL WHERE project_id = {subject} AND task_id = 't1'"},
+    {"TaskCriteria", "shown.column", "tasks", "book",
+     "UPDATE tasks SET acceptance_criteria = acceptance_criteria[2:2] || acceptance_criteria[1:1] WHERE project_id = {subject} AND "
      "task_id = 't1'"},
-    {"TaskWithdrawn", "shown.column", "project_tasks", "book",
-     "UPDATE project_tasks SET withdrawn = false WHERE project_id = {subject} AND task_id = 't3'"},
+    {"TaskWithdrawn", "shown.column", "tasks", "book",
+     "UPDATE tasks SET withdrawn = false WHERE project_id = {subject} AND task_id = 't3'"},
     {"CheckpointStep", "shown.column", "checkpoints", "book", "UPDATE checkpoints SET next_step = 'Rest' WHERE project_id = {subject}"},
     {"GoalOfNobody", "subject.exists", "goals", "",
      "INSERT INTO goals SELECT gen_random_uuid(), goal_id, text, priority, status, withdrawn, created_at FROM goals"},
-    {"TaskOfARun", "subject.exists", "project_tasks", "completed", "UPDATE project_tasks SET project_id = {subject}"},
+    {"TaskOfARun", "subject.exists", "tasks", "completed", "UPDATE tasks SET project_id = {subject}"},
     {"CheckpointOfNobody", "subject.exists", "checkpoints", "", "UPDATE checkpoints SET project_id = gen_random_uuid()"},
     {"AnswerOfNobody", "subject.exists", "command_answers", "", "UPDATE command_answers SET subject_id = gen_random_uuid()"},
     {"AnswerOfNoEvent", "answer.event", "command_answers", "book",

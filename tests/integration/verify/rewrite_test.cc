@@ -40,8 +40,8 @@ class RewriteTest : public test::DatabaseTest {
 
 TEST_F(RewriteTest, WhatIsShownIsWrittenOnceMoreFromTheJournal) {
   copy_->Exec(
-      "DELETE FROM checkpoints; UPDATE goals SET text = 'x', created_at = now() - interval '1 day', priority = 4; UPDATE project_tasks SET "
-      "task_id = 't9' WHERE task_id = 't3'; UPDATE project_tasks SET holder = 'nobody', depends_on = ARRAY['t9']");
+      "DELETE FROM checkpoints; UPDATE goals SET text = 'x', created_at = now() - interval '1 day', priority = 4; UPDATE tasks SET "
+      "task_id = 't9' WHERE task_id = 't3'; UPDATE tasks SET holder = 'nobody', depends_on = ARRAY['t9']");
   auto wrong = VerifySubject(options_, Book());
   ASSERT_TRUE(wrong.ok()) << wrong.message();
   EXPECT_THAT(wrong->violations, Contains(Field(&Violation::check, "shown.row")));

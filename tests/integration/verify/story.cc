@@ -52,7 +52,7 @@ Story::Story(const std::string& conninfo) : store_(OptionsOf(conninfo)), capabil
   workflow_ = workflow::MakeWorkflowKind(capabilities_);
 }
 
-SessionId Story::OpenSession() {
+WorkerSessionId Story::OpenSession() {
   SessionRequest request;
   request.worker_name = "story";
   request.host = "here";
@@ -61,7 +61,7 @@ SessionId Story::OpenSession() {
   request.ttl = milliseconds(3'600'000);
   auto grant = store_.OpenSession(request);
   EXPECT_TRUE(grant.ok()) << grant.error();
-  return grant.ok() ? grant->session : SessionId{};
+  return grant.ok() ? grant->session : WorkerSessionId{};
 }
 
 // Every subject has a queue of its own, so that a claim finds this one.
@@ -79,27 +79,27 @@ SubjectId Story::CreateCounter(const std::string& name, const CounterOptions& op
 
 SubjectId Story::CreateRun(const std::string& name, int steps, bool with_undo, milliseconds retry_delay) {
   const char* const effects[] = {"sim.idempotent", "sim.pure", "sim.keyed"};
-  WorkflowSpec spec;
-  spec.name = name;
-  spec.owner = "story";
-  spec.max_execution_time = std::chrono::seconds(36'000);
+  WorkflowDefinition definition;
+  definition.name = name;
+  definition.owner = "story";
+  definition.max_execution_time = std::chrono::seconds(36'000);
   for (int i = 0; i < steps; ++i) {
-    StepSpec step;
+    StepDefinition step;
     step.name = fmt::format("s{}", i);
     step.agent_name = "story";
     step.capability = effects[i % 3];
     step.inputs = Json{{"text", i > 0 ? fmt::format("{{{{s{}.said}}}}", i - 1) : "begin"}};
     step.retry.max_attempts = 3;
     step.retry.initial_delay = retry_delay;
-    if (with_undo) step.compensation = CompensationSpec{"sim.idempotent", Json{{"text", "undo {{said}}"}}, "", {}};
-    spec.steps.push_back(std::move(step));
+    if (with_undo) step.compensation = CompensationDefinition{"sim.idempotent", Json{{"text", "undo {{said}}"}}, "", {}};
+    definition.steps.push_back(std::move(step));
   }
   workflow::CreateRequest request;
   request.subject = SubjectId{NewUuid7()};
   request.submitter = "story";
   request.request_key = "key of " + name;
   request.request_hash = Sha256(name);
-  auto item = workflow::MakeCreateItem(*workflow_, spec, std::move(request));
+  auto item = workflow::MakeCreateItem(*workflow_, definition, std::move(request));
   EXPECT_TRUE(item.ok()) << item.error();
   return Create(name, std::move(*item));
 }
@@ -110,7 +110,7 @@ void Story::Post(const std::string& name, const std::string& kind, const Json& p
 }
 
 // As the worker does, but when the story wants it.
-void Story::TakeSnapshot(SubjectRun& run) {
+void Story::TakeSnapshot(LeasedSubject& run) {
   PgQueries queries(store_);
   auto view = queries.GetSubject(run.subject());
   ASSERT_TRUE(view.ok()) << view.error();
@@ -124,7 +124,7 @@ void Story::TakeSnapshot(SubjectRun& run) {
   run.OnSnapshot(std::move(encoded.snapshot));
 }
 
-void Story::RunAs(const SessionId& session, const std::string& name, const Drive& drive) {
+void Story::RunAs(const WorkerSessionId& session, const std::string& name, const Drive& drive) {
   SCOPED_TRACE(name);
   ClaimRequest request;
   request.session = session;
@@ -140,7 +140,7 @@ void Story::RunAs(const SessionId& session, const std::string& name, const Drive
   limits.hold_wait = milliseconds(0);
   limits.segment_events = drive.segment_events;
   WallTime now = claimed.db_now;
-  SubjectRun run(std::move(claimed), *restored, kind, session, limits);
+  LeasedSubject run(std::move(claimed), *restored, kind, session, limits);
   for (int items = 0; items < drive.stop_after;) {
     BuildContext context;
     context.now = now += milliseconds(1);
@@ -152,7 +152,7 @@ void Story::RunAs(const SessionId& session, const std::string& name, const Drive
       ASSERT_TRUE(outcomes.ok()) << outcomes.error();
       ASSERT_TRUE(outcomes->front().kind == CommitOutcome::Kind::kCommitted || outcomes->front().kind == CommitOutcome::Kind::kMoved)
           << outcomes->front().error;
-      if (run.OnOutcome(outcomes->front()) == SubjectRun::After::kGone) return;
+      if (run.OnOutcome(outcomes->front()) == LeasedSubject::After::kGone) return;
       ++items;
       if (drive.snapshot_every > 0 && items % drive.snapshot_every == 0) TakeSnapshot(run);
     }
@@ -194,21 +194,21 @@ void Story::TellRuns() {
 // One run waits for a person, another was stopped while it did.
 void Story::TellApprovals() {
   for (const char* name : {"asking", "unasked"}) {
-    WorkflowSpec spec;
-    spec.name = name;
-    spec.queue = name;
-    StepSpec gate;
+    WorkflowDefinition definition;
+    definition.name = name;
+    definition.queue = name;
+    StepDefinition gate;
     gate.name = "gate";
     gate.type = StepType::kHumanApproval;
     gate.inputs = {{"message", "go on?"}};
     gate.approval.emplace();
-    spec.steps.push_back(std::move(gate));
+    definition.steps.push_back(std::move(gate));
     workflow::CreateRequest request;
     request.subject = SubjectId{NewUuid7()};
     request.submitter = "story";
     request.request_key = std::string("key of ") + name;
     request.request_hash = Sha256(name);
-    auto item = workflow::MakeCreateItem(*workflow_, spec, std::move(request));
+    auto item = workflow::MakeCreateItem(*workflow_, definition, std::move(request));
     ASSERT_TRUE(item.ok()) << item.error();
     Create(name, std::move(*item));
     Run(name, {Says});
@@ -232,7 +232,7 @@ void Story::TellCounters() {
   Run("held", {Says, 3});
 
   CreateCounter("taken_over", {6, "i"});
-  const SessionId lost = OpenSession();
+  const WorkerSessionId lost = OpenSession();
   RunAs(lost, "taken_over", {Says, 2});
   EXPECT_TRUE(store_.CloseSession(lost).ok());
   auto reaped = store_.Reap(100);

@@ -1,6 +1,6 @@
 #pragma once
 // A database as a small fleet leaves it behind: runs that completed, rolled back, wait, are held, were taken over, the tiny kind beside
-// them, and projects; every row written by the production code (PgStore, SubjectRun, StoreDesk, the kinds).
+// them, and projects; every row written by the production code (PgStore, LeasedSubject, StoreDesk, the kinds).
 
 #include <functional>
 #include <map>
@@ -12,11 +12,11 @@
 #include "shared/workflow/create_run.h"
 #include "tests/support/counter_kind.h"
 #include "tests/support/test_database.h"
-#include "worker/subject_run.h"
+#include "worker/leased_subject.h"
 
 namespace acl::test {
 
-// As the duty of a coordinator would, had the last journal of that subject begun long ago.
+// As the job of a coordinator would, had the last journal of that subject begun long ago.
 void DropJournals(TestDatabase& database, const SubjectId& subject);
 
 class Story {
@@ -25,7 +25,7 @@ class Story {
   // Writes all of it. Failures are the test's (EXPECT).
   void Tell();
   const std::map<std::string, SubjectId>& subjects() const { return subjects_; }  // by the name in the story
-  const SessionId& session() const { return session_; }
+  const WorkerSessionId& session() const { return session_; }
   PgStore& store() { return store_; }
 
  private:
@@ -40,12 +40,12 @@ class Story {
   SubjectId Create(const std::string& name, CreateItem item);
   SubjectId CreateCounter(const std::string& name, const CounterOptions& options);
   SubjectId CreateRun(const std::string& name, int steps, bool with_undo, milliseconds retry_delay = milliseconds(0));
-  SessionId OpenSession();
+  WorkerSessionId OpenSession();
   // Claims the subject and runs it until it is closed, waits, or enough items are committed.
   void Run(const std::string& name, const Drive& drive) { RunAs(session_, name, drive); }
-  void RunAs(const SessionId& session, const std::string& name, const Drive& drive);
+  void RunAs(const WorkerSessionId& session, const std::string& name, const Drive& drive);
   void Post(const std::string& name, const std::string& kind, const Json& payload);
-  void TakeSnapshot(SubjectRun& run);
+  void TakeSnapshot(LeasedSubject& run);
 
   void TellRuns();
   void TellApprovals();
@@ -54,7 +54,7 @@ class Story {
   void TellProjects();
 
   PgStore store_;
-  SessionId session_;
+  WorkerSessionId session_;
   std::shared_ptr<CapabilityRegistry> capabilities_;
   std::shared_ptr<const SubjectKind> workflow_;
   CounterKind counter_;

@@ -397,9 +397,9 @@ TEST_F(Exec, ItsTimeIsTheStepsUnlessItHasItsOwn) {
   for (const auto& [own, step] :
        {std::pair(0.0, milliseconds(200)), std::pair(600.0, milliseconds(200)), std::pair(0.2, milliseconds(600'000))})
     EXPECT_THAT(seconds_of(own, step).error, HasSubstr("killed at its timeout"));
-  const CapabilitySpec* exec = registry_.Find("sys.exec.run");
+  const CapabilityDefinition* exec = registry_.Find("sys.exec.run");
   EXPECT_EQ(exec->default_timeout, std::chrono::seconds(30));
-  EXPECT_TRUE(std::none_of(exec->parameters.begin(), exec->parameters.end(), [](const FieldSpec& field) {
+  EXPECT_TRUE(std::none_of(exec->parameters.begin(), exec->parameters.end(), [](const FieldDefinition& field) {
     return field.name == "timeout" && field.default_value;
   })) << "a default of its own would beat the step's timeout_seconds";
 }

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "shared/base/uuid7.h"
-#include "shared/capability/task_format.h"
+#include "shared/capability/dispatch_format.h"
 
 namespace acl {
 namespace {
@@ -15,7 +15,7 @@ InboxRow Row(const std::string& kind, const Json& payload = Json::object()) {
   return {InboxId{NewUuid7()}, kind, DumpJson(payload), WallTime{}};
 }
 InboxRow Damaged(const std::string& what) {
-  return Row(std::string(kTaskResultKind),
+  return Row(std::string(kDispatchResultKind),
              {{"step_id", "s"}, {"attempt", 1}, {"outcome", "failed"}, {"damaged", what}, {"repeatable", true}});
 }
 std::vector<std::string> KindsOf(const InboxRead& read) {
@@ -52,8 +52,8 @@ TEST(ReadInbox, DamageThatAPersonHasSeenIsSettled) {
 // Rows that are left out still say what stands before them.
 TEST(ReadInbox, RowsThatAreNotWantedAreLeftOut) {
   const std::vector<InboxRow> rows = {Damaged("content a is gone"), Row("quarantine_released"), Row("signal")};
-  const InboxRead read = ReadInbox(rows, [](const InboxRow& row) { return row.kind == kTaskResultKind; });
-  EXPECT_THAT(KindsOf(read), ElementsAre(std::string(kTaskResultKind)));
+  const InboxRead read = ReadInbox(rows, [](const InboxRow& row) { return row.kind == kDispatchResultKind; });
+  EXPECT_THAT(KindsOf(read), ElementsAre(std::string(kDispatchResultKind)));
   EXPECT_EQ(read.damage, "");
 }
 

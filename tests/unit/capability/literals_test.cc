@@ -1,4 +1,4 @@
-// Literal values that could work in no run are said when a file is loaded (FieldSpec::check_literal).
+// Literal values that could work in no run are said when a file is loaded (FieldDefinition::check_literal).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

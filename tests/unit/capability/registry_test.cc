@@ -11,8 +11,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-CapabilitySpec Sample() {
-  CapabilitySpec spec;
+CapabilityDefinition Sample() {
+  CapabilityDefinition spec;
   spec.id = "demo.copy";
   spec.parameters = {
       {.name = "path", .type = "string", .description = "where", .required = true, .aliases = {"file_path"}},
@@ -71,7 +71,7 @@ TEST(Parameters, UnknownOnesAreToldWithTheNearestAndWhetherTheyAreSlips) {
 TEST(Registry, FindsAndSuggests) {
   CapabilityRegistry registry;
   for (const char* id : {"io.fs.write_file", "io.fs.delete", "net.http.get", "net.http.post"}) {
-    CapabilitySpec spec;
+    CapabilityDefinition spec;
     spec.id = id;
     registry.Add(spec, [](const Json&, CallContext&) { return StepResult{}; });
   }

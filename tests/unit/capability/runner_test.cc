@@ -20,7 +20,7 @@ class Runner : public CapabilityTest {
     registry_ = CapabilityRegistry();
     CapabilityConfig config;
     RegisterStandardCapabilities(registry_, config);
-    CapabilitySpec spec;
+    CapabilityDefinition spec;
     spec.id = id;
     spec.effect = effect;
     spec.false_success = false_success;
@@ -62,7 +62,7 @@ TEST_F(Runner, ACallThatHoldsAnErrorIsNotMade) {
 
 TEST_F(Runner, OutputsAreHeldAgainstTheDeclaredResults) {
   Json outputs;
-  CapabilitySpec spec;
+  CapabilityDefinition spec;
   spec.id = "test.typed";
   spec.results = {{.name = "count", .type = "integer", .required = true}, {.name = "note", .type = "string"}};
   registry_.Add(std::move(spec), [&](const Json&, CallContext&) { return Give(outputs); });
@@ -118,7 +118,7 @@ TEST_F(Runner, CallsThatWaitHoldNoThread) {
   std::mutex mutex;
   std::vector<std::pair<std::string, CapabilityDone>> on_their_way;
   runner_.reset();
-  CapabilitySpec spec;
+  CapabilityDefinition spec;
   spec.id = "test.asks";
   spec.results = {{.name = "answer", .type = "string", .required = true}};
   registry_.AddStarter(spec, [&](const Json& parameters, CallContext& context, CapabilityDone done) {
@@ -177,7 +177,7 @@ TEST_F(Runner, CallsThatWaitHoldNoThread) {
 
 TEST_F(Runner, WhoStopsEndsWhatIsOnItsWay) {
   runner_.reset();
-  CapabilitySpec spec;
+  CapabilityDefinition spec;
   spec.id = "test.asks";
   std::thread other;
   std::promise<void> begun;
@@ -276,7 +276,7 @@ TEST_F(Runner, AFewQuickCallsAreCarriedOutByTheCaller) {
   std::mutex mutex;
   std::map<std::string, std::thread::id> by;
   const auto add = [&](const std::string& id, bool quick) {
-    CapabilitySpec spec;
+    CapabilityDefinition spec;
     spec.id = id;
     spec.quick = quick;
     registry_.Add(spec, [&](const Json&, CallContext& context) {
@@ -287,7 +287,7 @@ TEST_F(Runner, AFewQuickCallsAreCarriedOutByTheCaller) {
   };
   add("test.computes", true);
   add("test.works", false);
-  CapabilitySpec asks;
+  CapabilityDefinition asks;
   asks.id = "test.begins";
   registry_.AddStarter(asks, [&](const Json&, CallContext& context, const CapabilityDone& done) {
     {

@@ -43,11 +43,11 @@ TEST(Schedule, EveryKindOfEveryProfileIsAFault) {
   for (const Profile& profile : Profiles()) {
     for (const auto& kind : profile.kinds) EXPECT_NE(FindFaultKind(kind), nullptr) << profile.name << ": " << kind;
   }
-  World elsewhere;
+  TestBed elsewhere;
   elsewhere.conninfo = "host=elsewhere";
-  EXPECT_TRUE(WhyNot(*FindFaultKind("kill-worker"), elsewhere).has_value());
-  EXPECT_FALSE(WhyNot(*FindFaultKind("lock-sessions"), elsewhere).has_value());
-  EXPECT_TRUE(WhyNot(*FindFaultKind("lock-sessions"), World{}).has_value());
+  EXPECT_TRUE(UnsupportedReason(*FindFaultKind("kill-worker"), elsewhere).has_value());
+  EXPECT_FALSE(UnsupportedReason(*FindFaultKind("lock-sessions"), elsewhere).has_value());
+  EXPECT_TRUE(UnsupportedReason(*FindFaultKind("lock-sessions"), TestBed{}).has_value());
 }
 
 TEST(Schedule, PartsOfARunHaveSeedsOfTheirOwn) {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "shared/capability/standard.h"
-#include "shared/spec/loader.h"
+#include "shared/definition/loader.h"
 
 namespace acl::chaos {
 namespace {

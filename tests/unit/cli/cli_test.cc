@@ -295,7 +295,7 @@ TEST(Cli, ValidateIsLocal) {
   Outcome good = Airun(&server, {"workflow", "validate", kSource + "/examples/saga-rollback.yaml", "--strict"});
   EXPECT_EQ(good.code, kExitOk) << good.out;
   EXPECT_THAT(good.out, HasSubstr("2. book  io.fs.write_file"));
-  const std::string bad_file = kSource + "/tests/data/specs/invalid/cycle.yaml";
+  const std::string bad_file = kSource + "/tests/data/definitions/invalid/cycle.yaml";
   Outcome bad = Airun(&server, {"workflow", "validate", bad_file, "-o", "json"});
   EXPECT_EQ(bad.code, kExitFailure);
   const Json result = (*ParseJson(bad.out))[0];

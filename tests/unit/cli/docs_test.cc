@@ -46,7 +46,7 @@ TEST(CliDocs, NameEveryCommandAndOption) {
   const auto page = ReadFile(std::string(ACL_SOURCE_DIR) + "/docs/reference/cli.md", 1 << 20);
   ASSERT_TRUE(page.ok()) << page.error();
   std::ostringstream out, err;
-  Session session(Surroundings{out, err, false, false, [](const std::string&) { return std::string(); }, {}, {}, "airun"});
+  Session session(Environment{out, err, false, false, [](const std::string&) { return std::string(); }, {}, {}, "airun"});
   Check(*page, *MakeApp(&session), false);
 }
 

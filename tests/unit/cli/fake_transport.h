@@ -93,7 +93,7 @@ inline Outcome Airun(FakeServer* server, const std::vector<std::string>& argumen
   if (!terminal) terminal = &plain;
   std::ostringstream out, err;
   std::istringstream in(terminal->in);
-  Surroundings surroundings{
+  Environment environment{
       out,
       err,
       terminal->is_terminal,
@@ -104,7 +104,7 @@ inline Outcome Airun(FakeServer* server, const std::vector<std::string>& argumen
       "/nowhere/airun",
       &in};
   Outcome outcome;
-  outcome.code = RunCli(arguments, std::move(surroundings));
+  outcome.code = RunCli(arguments, std::move(environment));
   outcome.out = out.str();
   outcome.err = err.str();
   return outcome;

@@ -14,15 +14,15 @@ namespace {
 Document StateOfARun() {
   auto capabilities = std::make_shared<CapabilityRegistry>();
   RegisterStandardCapabilities(*capabilities, {});
-  WorkflowSpec spec;
-  spec.name = "w";
-  spec.owner = "o";
-  spec.steps.resize(1);
-  spec.steps[0].name = "s";
-  spec.steps[0].capability = "test.echo";
+  WorkflowDefinition definition;
+  definition.name = "w";
+  definition.owner = "o";
+  definition.steps.resize(1);
+  definition.steps[0].name = "s";
+  definition.steps[0].capability = "test.echo";
   workflow::CreateRequest request;
   request.subject = *SubjectId::Parse("01890000-0000-7000-8000-000000000001");
-  auto item = workflow::MakeCreateItem(*workflow::MakeWorkflowKind(capabilities), spec, std::move(request));
+  auto item = workflow::MakeCreateItem(*workflow::MakeWorkflowKind(capabilities), definition, std::move(request));
   Document state;
   EXPECT_TRUE(item && state.Apply((*ParseJson(*item->events[0].payload))["state_delta"]));
   return state;

@@ -75,9 +75,9 @@ TEST(WhyOf, WaitsOfEveryKindSayWhatWakesThem) {
   EXPECT_THAT(waits("approval", StepThat({{"name", "ok"}, {"status", "WAITING"}})).commands, Contains("airun approvals list"));
   EXPECT_THAT(waits("child", StepThat({{"name", "sub"}, {"status", "RUNNING"}, {"child", "c1"}})).commands, Contains("airun why c1"));
   EXPECT_THAT(waits("memory", {{"warnings", Json::array({"does not fit"})}}).because, Contains("does not fit"));
-  const Why task = waits("task", {{"tasks", Json::array({Json{{"step_id", "s"}, {"queue", "gpu"}, {"state", "queued"}}})}});
-  EXPECT_TRUE(task.stuck);
-  EXPECT_THAT(task.because, Contains("no living worker takes from queue 'gpu'"));
+  const Why dispatch = waits("dispatch", {{"dispatches", Json::array({Json{{"step_id", "s"}, {"queue", "gpu"}, {"state", "queued"}}})}});
+  EXPECT_TRUE(dispatch.stuck);
+  EXPECT_THAT(dispatch.because, Contains("no living worker takes from queue 'gpu'"));
   EXPECT_THAT(WhyOf(RunThat({{"name", "paused"}}), {}, {}).commands, Contains("airun workflow resume " + kId));
   EXPECT_THAT(WhyOf(RunThat({{"name", "quarantined"}}), {}, {}).commands, Contains("airun workflow quarantine release " + kId));
 }

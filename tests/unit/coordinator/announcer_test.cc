@@ -30,7 +30,7 @@ TEST(AnnouncedAs, ASettingThatIsNoAddressIsRefused) {
 
 class FakeStore final : public CoordinatorStore {
  public:
-  Status Announce(const SessionId&, const LivingCoordinator& what) override {
+  Status Announce(const WorkerSessionId&, const LivingCoordinator& what) override {
     std::lock_guard lock(mutex);
     ++asked;
     changed.notify_all();
@@ -38,7 +38,7 @@ class FakeStore final : public CoordinatorStore {
     rows = {what};
     return {};
   }
-  Status Leave(const SessionId&) override {
+  Status Leave(const WorkerSessionId&) override {
     std::lock_guard lock(mutex);
     rows.clear();
     ++left;
@@ -54,7 +54,7 @@ class FakeStore final : public CoordinatorStore {
 
 TEST(Announcer, SaysItAgainAndTakesItBackAtTheEnd) {
   FakeStore store;
-  Announcer announcer(store, SessionId{}, {"10.0.0.7:8734", "m"}, std::chrono::milliseconds(1));
+  Announcer announcer(store, WorkerSessionId{}, {"10.0.0.7:8734", "m"}, std::chrono::milliseconds(1));
   ASSERT_TRUE(announcer.Start().ok());
   {
     std::unique_lock lock(store.mutex);

@@ -9,8 +9,8 @@
 #include "coordinator/api/contents.h"
 #include "coordinator/api/event_feed.h"
 #include "coordinator/ask/ask_desk.h"
+#include "coordinator/definition_cache.h"
 #include "coordinator/end_watch.h"
-#include "coordinator/known_specs.h"
 #include "coordinator/projects/store_desk.h"
 #include "coordinator/projects/transfer.h"
 #include "coordinator/run_creator.h"
@@ -45,8 +45,8 @@ class ApiFixture : public ::testing::Test {
     RegisterStandardCapabilities(*registry_, {});
     kind_ = workflow::MakeWorkflowKind(registry_);
     Bell bell;
-    bell.work = [this](const std::string& queue) { rung_.push_back("work " + queue); };
-    bell.subject = [this](const SessionId&, const SubjectId& subject) { rung_.push_back("subject " + subject.ToString()); };
+    bell.work = [this](const std::string& queue) { notified_.push_back("work " + queue); };
+    bell.subject = [this](const WorkerSessionId&, const SubjectId& subject) { notified_.push_back("subject " + subject.ToString()); };
     bell_ = bell;
     schedules_.is_open = [this](const SubjectId& run) {
       auto view = queries_.GetSubject(run);
@@ -59,7 +59,7 @@ class ApiFixture : public ::testing::Test {
                                                    ids_,
                                                    feed_,
                                                    contents_,
-                                                   specs_,
+                                                   definitions_,
                                                    creator_,
                                                    ends_,
                                                    schedules_,
@@ -198,8 +198,8 @@ class ApiFixture : public ::testing::Test {
   std::shared_ptr<CapabilityRegistry> registry_ = std::make_shared<CapabilityRegistry>();
   std::shared_ptr<const SubjectKind> kind_;
   EventFeed feed_{queries_, clock_};
-  KnownContents contents_;
-  KnownSpecs specs_{*registry_};
+  BlobPresenceCache contents_;
+  LoadedDefinitionCache definitions_{*registry_};
   RunCreator creator_{store_, [this](const std::string& queue) { bell_.RingWork(queue); }};
   EndWatch ends_{queries_, clock_};
   test::MemorySchedules schedules_{clock_};
@@ -213,7 +213,7 @@ class ApiFixture : public ::testing::Test {
   std::shared_ptr<const CommandKind> ask_kind_ = ask::MakeAskKind(), ledger_kind_ = ledger::MakeLedgerKind();
   std::shared_ptr<const SubjectKind> agent_kind_ = agent::MakeAgentKind(registry_);
   AskDesk asks_{{store_, queries_, ask_rows_, *ask_kind_, *ledger_kind_, &projects_, ids_, clock_, random_, {}}, nullptr};
-  std::vector<std::string> rung_;
+  std::vector<std::string> notified_;
   Bell bell_;
   std::unique_ptr<ApiContext> api_;
   Router router_;

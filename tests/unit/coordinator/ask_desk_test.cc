@@ -65,7 +65,7 @@ class AskDeskTest : public ::testing::Test {
     auto setup = AskSetup::Open(settings, CapabilityRegistry(), clock_, random_);
     ASSERT_TRUE(setup) << setup.message();
     desk_ = std::make_unique<AskDesk>(
-        AskDesk::Parts{store_, queries_, rows_, *ask_kind_, *ledger_kind_, nullptr, ids_, clock_, random_, {}, &telemetry_},
+        AskDesk::Dependencies{store_, queries_, rows_, *ask_kind_, *ledger_kind_, nullptr, ids_, clock_, random_, {}, &telemetry_},
         std::move(*setup));
   }
   AskRefusal Refused() {

@@ -1,4 +1,4 @@
-// The duty that sends, over the store in memory and a sender that answers when the test says so.
+// The job that sends, over the store in memory and a sender that answers when the test says so.
 #include "coordinator/deliveries/deliveries.h"
 
 #include <gtest/gtest.h>
@@ -40,9 +40,9 @@ class DeliveriesTest : public ::testing::Test {
     store_.Say(std::move(said));
   }
   // What was sent since the last call, in order.
-  std::vector<std::string> Turned(Deliveries& who) {
+  std::vector<std::string> Ticked(Deliveries& who) {
     sent_before_ = sent_.size();
-    EXPECT_TRUE(who.Turn().ok());
+    EXPECT_TRUE(who.Tick().ok());
     std::vector<std::string> ids;
     for (std::size_t n = sent_before_; n < sent_.size(); ++n) ids.push_back(sent_[n].message.message_id);
     return ids;
@@ -69,47 +69,47 @@ TEST_F(DeliveriesTest, OfOneRunToOneEndpointTheNextWaitsForTheFirst) {
   Say("c", "elsewhere");
   Say("d", "hook", kOther);
   auto one = Coordinator();
-  EXPECT_EQ(Turned(*one), (Ids{"a", "c", "d"}));
+  EXPECT_EQ(Ticked(*one), (Ids{"a", "c", "d"}));
   clock_.Advance(std::chrono::seconds(1));
-  EXPECT_EQ(Turned(*one), Ids{});
+  EXPECT_EQ(Ticked(*one), Ids{});
   sent_[0].done(Status(503));
-  EXPECT_EQ(Turned(*one), Ids{});  // "a" is tried again, and "b" waits
+  EXPECT_EQ(Ticked(*one), Ids{});  // "a" is tried again, and "b" waits
   EXPECT_EQ(Now("a").failures, 1);
   clock_.Advance(std::chrono::seconds(7));
-  EXPECT_EQ(Turned(*one), Ids{"a"});
+  EXPECT_EQ(Ticked(*one), Ids{"a"});
   sent_.back().done(Status(200));
-  EXPECT_EQ(Turned(*one), Ids{"b"});
+  EXPECT_EQ(Ticked(*one), Ids{"b"});
   EXPECT_EQ(Now("a").state, State::kDelivered);
 }
 
 TEST_F(DeliveriesTest, ADeadLetterHoldsUpNobodyAndMayBeTriedAgain) {
   for (const char* id : {"a", "b"}) Say(id);
   auto one = Coordinator();
-  EXPECT_EQ(Turned(*one), Ids{"a"});
+  EXPECT_EQ(Ticked(*one), Ids{"a"});
   sent_.back().done(Status(410));
-  EXPECT_EQ(Turned(*one), Ids{"b"});
+  EXPECT_EQ(Ticked(*one), Ids{"b"});
   EXPECT_EQ(Now("a").state, State::kDead);
   sent_.back().done(Status(204));
-  EXPECT_EQ(Turned(*one), Ids{});
+  EXPECT_EQ(Ticked(*one), Ids{});
   ASSERT_TRUE(store_.Retry(kDefaultProject, "a").ok());
   clock_.Advance(std::chrono::seconds(5));
-  EXPECT_EQ(Turned(*one), Ids{"a"});
+  EXPECT_EQ(Ticked(*one), Ids{"a"});
   EXPECT_EQ(sent_.back().message.message_id, "a");
 }
 
-// Its mistake, delivery_marked_before_sent, must turn this red (tests/mutants).
+// Its mistake, delivery_marked_before_sent, must tick this red (tests/mutants).
 TEST_F(DeliveriesTest, WhatAKilledCoordinatorHadIsTakenUpUnderTheSameId) {
   Say("a");
   auto killed = Coordinator();
-  EXPECT_EQ(Turned(*killed), Ids{"a"});
+  EXPECT_EQ(Ticked(*killed), Ids{"a"});
   killed.reset();  // nothing was written down
   auto other = Coordinator();
-  EXPECT_EQ(Turned(*other), Ids{});
+  EXPECT_EQ(Ticked(*other), Ids{});
   clock_.Advance(std::chrono::minutes(1));
-  EXPECT_EQ(Turned(*other), Ids{"a"}) << "nobody sends it any more";
+  EXPECT_EQ(Ticked(*other), Ids{"a"}) << "nobody sends it any more";
   sent_.front().done(Status(200));  // of the killed one: nobody hears it
   sent_.back().done(Status(200));
-  EXPECT_EQ(Turned(*other), Ids{});
+  EXPECT_EQ(Ticked(*other), Ids{});
   EXPECT_EQ(Now("a").state, State::kDelivered);
   EXPECT_EQ(Now("a").attempts, 2);
 }
@@ -117,32 +117,32 @@ TEST_F(DeliveriesTest, WhatAKilledCoordinatorHadIsTakenUpUnderTheSameId) {
 TEST_F(DeliveriesTest, AnAnswerThatComesAfterSomebodyElseTookItUpCountsOnlyIfItIsDelivered) {
   Say("a");
   auto slow = Coordinator(), other = Coordinator();
-  EXPECT_EQ(Turned(*slow), Ids{"a"});
+  EXPECT_EQ(Ticked(*slow), Ids{"a"});
   clock_.Advance(std::chrono::minutes(1));
-  EXPECT_EQ(Turned(*other), Ids{"a"});
+  EXPECT_EQ(Ticked(*other), Ids{"a"});
   sent_[0].done(Status(500));
-  EXPECT_EQ(Turned(*slow), Ids{});
+  EXPECT_EQ(Ticked(*slow), Ids{});
   EXPECT_EQ(Now("a").failures, 0);
   sent_[1].done(Status(200));
-  EXPECT_EQ(Turned(*other), Ids{});
+  EXPECT_EQ(Ticked(*other), Ids{});
   EXPECT_EQ(Now("a").state, State::kDelivered);
 }
 
 TEST_F(DeliveriesTest, ASlowEndpointLeavesRoomForTheOthers) {
   for (int n = 0; n < 6; ++n) Say("slow" + std::to_string(n), "slow", SubjectId{NewUuid7()});
   auto one = Coordinator({.at_once = 3, .each = 2});
-  EXPECT_EQ(Turned(*one), (Ids{"slow0", "slow1"}));
+  EXPECT_EQ(Ticked(*one), (Ids{"slow0", "slow1"}));
   Say("other", "other");
   clock_.Advance(std::chrono::seconds(1));
-  EXPECT_EQ(Turned(*one), Ids{"other"});
+  EXPECT_EQ(Ticked(*one), Ids{"other"});
   clock_.Advance(std::chrono::seconds(1));
-  EXPECT_EQ(Turned(*one), Ids{});
+  EXPECT_EQ(Ticked(*one), Ids{});
 }
 
-TEST_F(DeliveriesTest, WhatEndedIsWrittenDownWhenTheDutyGoes) {
+TEST_F(DeliveriesTest, WhatEndedIsWrittenDownWhenTheJobGoes) {
   Say("a");
   auto one = Coordinator();
-  EXPECT_EQ(Turned(*one), Ids{"a"});
+  EXPECT_EQ(Ticked(*one), Ids{"a"});
   sent_.back().done(Status(200));
   one->Lost();
   EXPECT_EQ(Now("a").state, State::kDelivered);
@@ -150,7 +150,7 @@ TEST_F(DeliveriesTest, WhatEndedIsWrittenDownWhenTheDutyGoes) {
 
 TEST_F(DeliveriesTest, AsksOnceInFourSecondsWhileNothingIsSaid) {
   auto one = Coordinator();
-  auto wait = one->Turn();
+  auto wait = one->Tick();
   ASSERT_TRUE(wait.ok());
   EXPECT_EQ(*wait, std::chrono::seconds(4));
 }

@@ -82,12 +82,12 @@ TEST_F(RunsTest, FindsByAnyPartThatOnlyOneRunHas) {
 
 TEST_F(RunsTest, CancelPauseResumeSignalAreInboxRows) {
   const std::string id = Submit(), run = "/v1/workflows/" + id;
-  rung_.clear();
+  notified_.clear();
   EXPECT_EQ(Post(run + "/pause", {{"reason", "look"}}).status, 202);
   EXPECT_EQ(Post(run + "/resume", Json()).status, 202);
   EXPECT_EQ(Post(run + "/signal", {{"name", "go"}, {"payload", {1, 2}}}).status, 202);
   EXPECT_EQ(Post(run + "/cancel", {{"reason", "enough"}, {"compensate", true}}).status, 202);
-  EXPECT_EQ(rung_.size(), 4u);
+  EXPECT_EQ(notified_.size(), 4u);
   const auto inbox = store_.Inspect(*SubjectId::Parse(id))->inbox;
   ASSERT_EQ(inbox.size(), 4u);
   EXPECT_EQ(inbox[0].kind, "pause");

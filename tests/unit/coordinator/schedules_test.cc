@@ -1,4 +1,4 @@
-// The door of schedules, and the duty that fires them, with a store that fails between its steps.
+// The door of schedules, and the job that fires them, with a store that fails between its steps.
 #include "coordinator/schedules.h"
 
 #include <gmock/gmock.h>
@@ -49,10 +49,10 @@ class Schedules : public ApiFixture {
     for (auto it = shown["fires"].rbegin(); it != shown["fires"].rend(); ++it) out.push_back((*it)["outcome"]);
     return out;
   }
-  Turn MakeTurn(KernelStore& store) {
-    return SchedulesTurn({schedules_, {store, *registry_, *kind_, ids_}, metrics_, bell_}, std::chrono::milliseconds(60'000));
+  Tick MakeTurn(KernelStore& store) {
+    return SchedulesJob({schedules_, {store, *registry_, *kind_, ids_}, metrics_, bell_}, std::chrono::milliseconds(60'000));
   }
-  Turn MakeTurn() { return MakeTurn(store_); }
+  Tick MakeTurn() { return MakeTurn(store_); }
   std::size_t Runs() { return Ask("GET", "/v1/workflows?label=schedule=nightly").body["workflows"].size(); }
   double Fired(const char* outcome) { return metrics_.counter(names::kScheduleFires, {{"outcome", outcome}}).Value(); }
 };
@@ -122,12 +122,12 @@ TEST_F(Schedules, ARepeatGetsTheFirstAnswer) {
 
 TEST_F(Schedules, FiresOnceAtItsTimeWithItsInputAndLabel) {
   Make();
-  auto turn = MakeTurn();
-  EXPECT_EQ(*turn(), std::chrono::milliseconds(60'000));
+  auto tick = MakeTurn();
+  EXPECT_EQ(*tick(), std::chrono::milliseconds(60'000));
   EXPECT_EQ(Runs(), 0u) << "not before its time";
   clock_.Advance(seconds(63));
-  ASSERT_TRUE(turn());
-  ASSERT_TRUE(turn());
+  ASSERT_TRUE(tick());
+  ASSERT_TRUE(tick());
   EXPECT_EQ(Runs(), 1u);
   const Json shown = Show();
   EXPECT_EQ(shown["counts"]["started"], 1);
@@ -135,48 +135,48 @@ TEST_F(Schedules, FiresOnceAtItsTimeWithItsInputAndLabel) {
   const auto run = Ask("GET", "/v1/workflows/" + shown["fires"][0]["run"].get<std::string>());
   EXPECT_EQ(run.body["labels"]["schedule"], "nightly");
   EXPECT_THAT(run.text, HasSubstr("2026-11-22T00:01:00Z"));
-  EXPECT_THAT(rung_, ElementsAre("work default"));
+  EXPECT_THAT(notified_, ElementsAre("work default"));
   EXPECT_EQ(Fired("started"), 1);
   EXPECT_EQ(metrics_.gauge(names::kScheduleLag).Value(), 3);
 }
 
 TEST_F(Schedules, AnOpenRunIsNotOvertaken) {
   Make({{"catchup_seconds", 3600}});
-  auto turn = MakeTurn();
+  auto tick = MakeTurn();
   clock_.Advance(minutes(2));
-  ASSERT_TRUE(turn());
+  ASSERT_TRUE(tick());
   EXPECT_THAT(Outcomes(), ElementsAre("started", "skipped_overlap"));
   Close(Show()["fires"][1]["run"]);
   clock_.Advance(minutes(1));
-  ASSERT_TRUE(turn());
+  ASSERT_TRUE(tick());
   EXPECT_THAT(Outcomes(), ElementsAre("started", "skipped_overlap", "started"));
   EXPECT_EQ(Fired("skipped_overlap"), 1);
 }
 
 TEST_F(Schedules, BufferOneStartsWhenTheOpenRunEnds) {
   Make({{"overlap", "buffer_one"}});
-  auto turn = MakeTurn();
+  auto tick = MakeTurn();
   clock_.Advance(minutes(1));
-  ASSERT_TRUE(turn());
+  ASSERT_TRUE(tick());
   const std::string first = Show()["fires"][0]["run"];
   clock_.Advance(minutes(1));
-  ASSERT_TRUE(turn());
+  ASSERT_TRUE(tick());
   EXPECT_EQ(Show()["waiting_at"], "2026-11-22T00:02:00.000000Z");
-  EXPECT_EQ(*turn(), std::chrono::milliseconds(1'000)) << "looks for the end";
+  EXPECT_EQ(*tick(), std::chrono::milliseconds(1'000)) << "looks for the end";
   Close(first);
-  ASSERT_TRUE(turn());
+  ASSERT_TRUE(tick());
   EXPECT_THAT(Outcomes(), ElementsAre("started", "started"));
   EXPECT_FALSE(Show().contains("waiting_at"));
 }
 
 TEST_F(Schedules, CancelOtherCancelsAndThenStarts) {
   Make({{"overlap", "cancel_other"}});
-  auto turn = MakeTurn();
+  auto tick = MakeTurn();
   clock_.Advance(minutes(1));
-  ASSERT_TRUE(turn());
+  ASSERT_TRUE(tick());
   const std::string first = Show()["fires"][0]["run"];
   clock_.Advance(minutes(1));
-  ASSERT_TRUE(turn());
+  ASSERT_TRUE(tick());
   EXPECT_EQ(Runs(), 1u) << "it has not ended yet";
   auto session = store_.OpenSession({.worker_name = "w", .slots = 8, .queues = {"default"}, .ttl = milliseconds(60'000)});
   auto claimed = store_.Claim({.session = session->session, .max = 1});
@@ -204,20 +204,20 @@ TEST_F(Schedules, ARunThatWasMadeAndNotSaidIsNotMadeAgain) {
     Make({{"overlap", "allow"}});
     test::FaultyStore faulty(store_, 1, {});
     faulty.FailNext("Create", fault);
-    auto turn = MakeTurn(faulty);
+    auto tick = MakeTurn(faulty);
     clock_.Advance(minutes(1));
-    EXPECT_FALSE(turn());
+    EXPECT_FALSE(tick());
     EXPECT_EQ(Runs() - before, made ? 1u : 0u);
     EXPECT_TRUE(Outcomes().empty());
-    ASSERT_TRUE(turn());
-    ASSERT_TRUE(turn());
+    ASSERT_TRUE(tick());
+    ASSERT_TRUE(tick());
     EXPECT_EQ(Runs() - before, 1u);
     EXPECT_THAT(Outcomes(), ElementsAre("started"));
     ASSERT_EQ(Ask("DELETE", "/v1/schedules/nightly").status, 204);
   }
 }
 
-// A coordinator is stopped before its request, another holds the duty by then, and the request arrives when the fire time is long past.
+// A coordinator is stopped before its request, another holds the job by then, and the request arrives when the fire time is long past.
 TEST_F(Schedules, ARunThatIsMadeVeryLateIsStillOfItsFireTime) {
   Make();
   test::FaultyStore slow(store_, 1, {});
@@ -252,19 +252,19 @@ TEST_F(Schedules, AWorkflowThatDoesNotLoadAnyMoreIsSaidAndOthersGoOn) {
 
 TEST_F(Schedules, PausedItDoesNotFireAndResumedItGoesOnFromThen) {
   Make();
-  auto turn = MakeTurn();
+  auto tick = MakeTurn();
   EXPECT_EQ(Post("/v1/schedules/nightly/pause", {{"reason", "holiday"}}).body["pause_reason"], "holiday");
   EXPECT_EQ(Post("/v1/schedules/nightly/pause", {{"reason", "holiday"}}).body["version"], 2) << "twice is once";
   clock_.Advance(minutes(5));
-  ASSERT_TRUE(turn());
+  ASSERT_TRUE(tick());
   EXPECT_TRUE(Outcomes().empty());
   const auto resumed = Post("/v1/schedules/nightly/resume", Json::object());
   EXPECT_EQ(resumed.body["next_fire_at"], "2026-11-22T00:06:00.000000Z");
   EXPECT_FALSE(resumed.body.contains("pause_reason"));
-  ASSERT_TRUE(turn());
+  ASSERT_TRUE(tick());
   EXPECT_TRUE(Outcomes().empty()) << "what passed while it was paused is not made up";
   clock_.Advance(minutes(1));
-  ASSERT_TRUE(turn());
+  ASSERT_TRUE(tick());
   EXPECT_THAT(Outcomes(), ElementsAre("started"));
 }
 

@@ -56,8 +56,8 @@ class SightQueries : public MemoryQueries {
 
 class FixedCoordinators final : public CoordinatorStore {
  public:
-  Status Announce(const SessionId&, const LivingCoordinator&) override { return {}; }
-  Status Leave(const SessionId&) override { return {}; }
+  Status Announce(const WorkerSessionId&, const LivingCoordinator&) override { return {}; }
+  Status Leave(const WorkerSessionId&) override { return {}; }
   Result<std::vector<LivingCoordinator>> Living(std::chrono::milliseconds) override {
     return std::vector<LivingCoordinator>{{"a:1", "a"}, {"b:1", "b"}};
   }
@@ -102,7 +102,7 @@ class SightToolsTest : public ::testing::Test {
 
   void Write(const char* name, const char* text) { std::ofstream(folder_ / name) << text; }
 
-  void Make() { tools_ = std::make_unique<SightTools>(SightTools::Parts{queries_, &coordinators_, clock_, ids_}, options_); }
+  void Make() { tools_ = std::make_unique<SightTools>(SightTools::Dependencies{queries_, &coordinators_, clock_, ids_}, options_); }
 
   // Every tool of this build, from tier 1.
   static aegis::Kernel AllTools() {

@@ -12,8 +12,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Json Form(const std::string& state, Json steps, Json tasks = Json::array()) {
-  return {{"state", {{"name", state}, {"holder", "w1"}}}, {"steps", std::move(steps)}, {"tasks", std::move(tasks)}};
+Json Form(const std::string& state, Json steps, Json dispatches = Json::array()) {
+  return {{"state", {{"name", state}, {"holder", "w1"}}}, {"steps", std::move(steps)}, {"dispatches", std::move(dispatches)}};
 }
 
 Json ActivityOf(Json form) {
@@ -161,7 +161,7 @@ TEST_F(StepsTest, OneStepIsShownByItsNameWithItsHistory) {
 
 TEST_F(StepsTest, EachAttemptSaysWhoRanItAndHowLong) {
   const std::string id = Submit();
-  const SessionId session =
+  const WorkerSessionId session =
       store_.OpenSession({.worker_name = "w-7", .slots = 8, .queues = {"default"}, .ttl = milliseconds(60'000)})->session;
   const Claimed claimed = store_.Claim({.session = session, .max = 1})->claimed.at(0);
   auto restored = Restore(claimed.subject, claimed.snapshot, claimed.events, [](const Hash256&) { return Error{Code::kNotFound, ""}; });

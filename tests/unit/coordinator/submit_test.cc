@@ -11,7 +11,7 @@ TEST_F(SubmitTest, MakesARunAndRingsForIt) {
   const std::string id = answer.body["id"];
   EXPECT_EQ(answer.Header("Location"), "/v1/workflows/" + id);
   EXPECT_EQ(answer.body["name"], "hello");
-  EXPECT_EQ(rung_, (std::vector<std::string>{"work default"}));
+  EXPECT_EQ(notified_, (std::vector<std::string>{"work default"}));
   const auto run = Ask("GET", "/v1/workflows/" + id);
   ASSERT_EQ(run.status, 200) << run.text;
   EXPECT_EQ(run.body["status"], "PENDING");
@@ -22,8 +22,9 @@ TEST_F(SubmitTest, MakesARunAndRingsForIt) {
 
 TEST_F(SubmitTest, TakesTheTextItselfAndJsonInJson) {
   EXPECT_EQ(Ask("POST", "/v1/workflows", kYaml, {{"content-type", "application/yaml"}}).status, 201);
-  const Json spec = {{"name", "x"}, {"steps", Json::array({{{"name", "s"}, {"capability", "test.echo"}, {"inputs", {{"text", "t"}}}}})}};
-  EXPECT_EQ(Post("/v1/workflows", {{"workflow", spec}}).status, 201);
+  const Json definition = {{"name", "x"},
+                           {"steps", Json::array({{{"name", "s"}, {"capability", "test.echo"}, {"inputs", {{"text", "t"}}}}})}};
+  EXPECT_EQ(Post("/v1/workflows", {{"workflow", definition}}).status, 201);
 }
 
 TEST_F(SubmitTest, LenientTemplatesAreOfTheSubmissionAndOfWhatIsKnownOfIt) {
@@ -71,7 +72,7 @@ TEST_F(SubmitTest, ARepeatGetsTheFirstAnswerAnotherBody422) {
   EXPECT_EQ(again.body["id"], first.body["id"]);
   EXPECT_EQ(again.Header("Idempotent-Replayed"), "true");
   EXPECT_EQ(first.Header("Idempotent-Replayed"), "");
-  EXPECT_EQ(rung_.size(), 1u);
+  EXPECT_EQ(notified_.size(), 1u);
   const auto other = Post("/v1/workflows", {{"workflow", kYaml}, {"labels", {{"a", "b"}}}}, "key-1");
   EXPECT_EQ(other.status, 422);
   EXPECT_EQ(other.code(), "key-reused");

@@ -37,14 +37,14 @@ class UnservedTest : public ApiFixture {
     submitted_ = answer.body;
     return *SubjectId::Parse(answer.body.value("id", ""));
   }
-  SessionId Serve(const std::string& queue) {
+  WorkerSessionId Serve(const std::string& queue) {
     return store_.OpenSession({.worker_name = "w", .slots = 8, .queues = {queue}, .ttl = milliseconds(86'400'000)})->session;
   }
-  // As long as a queue must be without a worker, and one turn more.
+  // As long as a queue must be without a worker, and one tick more.
   void LetPass(milliseconds time = kUnservedFor) {
-    ASSERT_TRUE(turn_());
+    ASSERT_TRUE(tick_());
     clock_.Advance(time);
-    const auto turned = turn_();
+    const auto turned = tick_();
     ASSERT_TRUE(turned) << turned.error();
   }
   std::string StatusOf(const SubjectId& run) { return queries_.GetSubject(run)->listing->status; }
@@ -56,7 +56,7 @@ class UnservedTest : public ApiFixture {
   }
   // A worker begins it, sets its timers and gives it back.
   void Begin(const SubjectId& run, const std::string& queue) {
-    const SessionId session = Serve(queue);
+    const WorkerSessionId session = Serve(queue);
     auto answer = store_.Claim({.session = session, .queues = {queue}, .max = 1});
     ASSERT_TRUE(answer && answer->claimed.size() == 1u);
     const Claimed& claimed = answer->claimed[0];
@@ -91,15 +91,15 @@ class UnservedTest : public ApiFixture {
 
   QueueWatch watch_{queries_, clock_, {}};
   std::vector<SubjectId> ended_;
-  const TurnContext context_{store_, queries_, clock_, metrics_, {}, {}, [this](const SubjectId& run) { ended_.push_back(run); }};
-  Turn turn_ = BookkeeperTurn(context_, *kind_, milliseconds(1'000));
+  const JobContext context_{store_, queries_, clock_, metrics_, {}, {}, [this](const SubjectId& run) { ended_.push_back(run); }};
+  Tick tick_ = BookkeeperJob(context_, *kind_, milliseconds(1'000));
   Json submitted_;
 };
 
 TEST_F(UnservedTest, ARunThatNobodyBeganIsCancelled) {
   const SubjectId run = SubmitTo("gpuu");
   ASSERT_EQ(Post("/v1/workflows/" + run.ToString() + "/cancel", {{"reason", "a typing mistake"}}).status, 202);
-  ASSERT_TRUE(turn_());
+  ASSERT_TRUE(tick_());
   EXPECT_EQ(StatusOf(run), "PENDING") << "a worker that is being replaced is not stood in for";
   LetPass();
   EXPECT_EQ(StatusOf(run), "FAILED");
@@ -187,7 +187,7 @@ TEST_F(UnservedTest, ARunThatHasBegunHearsOfEverything) {
 // What a claim would not be given is not asked for again and again, and takes no place of what can be decided.
 TEST_F(UnservedTest, WhatOnlyANewerProgramMayClaimIsLeftAlone) {
   const SubjectId run = SubmitTo("gpuu");
-  const SessionId session = Serve("gpuu");
+  const WorkerSessionId session = Serve("gpuu");
   auto answer = store_.Claim({.session = session, .queues = {"gpuu"}, .max = 1});
   ASSERT_TRUE(answer && answer->claimed.size() == 1u);
   const CommitItem item = ReleaseFor(answer->claimed[0], session, 99);
@@ -207,7 +207,7 @@ TEST_F(UnservedTest, DamageBeforeAReleaseIsSettled) {
   const auto put = [&](const std::string& kind, const Json& payload) {
     ASSERT_TRUE(store_.Post({.subject = run, .id = InboxId{NewUuid7()}, .kind = kind, .payload = DumpJson(payload)}));
   };
-  put("task_result", {{"step_id", "a"}, {"attempt", 1}, {"outcome", "failed"}, {"damaged", "content x is gone"}, {"repeatable", true}});
+  put("dispatch_result", {{"step_id", "a"}, {"attempt", 1}, {"outcome", "failed"}, {"damaged", "content x is gone"}, {"repeatable", true}});
   put("quarantine_released", Json::object());
   LetPass();
   EXPECT_FALSE(Look(run).quarantined());

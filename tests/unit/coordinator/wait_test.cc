@@ -110,18 +110,18 @@ TEST_F(WaitTest, ABatchThatDoesNotFitMakesNothing) {
   EXPECT_TRUE(store_.Subjects().empty());
 }
 
-// With a relay, no worker is rung for a run whose row it was told of.
+// With a relay, no worker is notified for a run whose row it was told of.
 TEST_F(WaitTest, TheRelayIsToldOfWhatWasMade) {
   bool takes = true;
   std::vector<StepMessage> rows;
-  std::vector<std::string> rung;
+  std::vector<std::string> notified;
   RunCreator::Options options;
   options.told = [&](const std::vector<StepMessage>& told) {
     rows.insert(rows.end(), told.begin(), told.end());
     return takes;
   };
   RunCreator creator(
-      store_, [&](const std::string& queue) { rung.push_back(queue); }, {}, options);
+      store_, [&](const std::string& queue) { notified.push_back(queue); }, {}, options);
   ASSERT_TRUE(creator.Start());
   const auto make = [&] {
     CreateItem item;
@@ -132,7 +132,7 @@ TEST_F(WaitTest, TheRelayIsToldOfWhatWasMade) {
     return made.get_future().get();
   };
   const SubjectId first = make();
-  EXPECT_TRUE(rung.empty());
+  EXPECT_TRUE(notified.empty());
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows.front().key.subject, first);
   const auto due = store_.DueReadyOf(ReadyShard(first), {}, 10);
@@ -141,7 +141,7 @@ TEST_F(WaitTest, TheRelayIsToldOfWhatWasMade) {
   EXPECT_EQ(rows.front().key, due->rows.front().key);
   takes = false;
   make();
-  EXPECT_EQ(rung, std::vector<std::string>{"default"}) << "it is looked for";
+  EXPECT_EQ(notified, std::vector<std::string>{"default"}) << "it is looked for";
   creator.Stop();
 }
 

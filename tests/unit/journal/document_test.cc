@@ -96,7 +96,7 @@ TEST(Document, ChangesCountFromTheMomentTheyAreMade) {
       if (i % between == 3) {
         ASSERT_EQ(document.size(), model.size());
       }
-      if (i % between == 5) document.Settle();
+      if (i % between == 5) document.Flatten();
       if (i % between == 7) {
         ASSERT_EQ(kept.Root(), RootByDefinition(kept_model)) << i;
       }

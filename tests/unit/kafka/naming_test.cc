@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Naming, EveryQueueAndBandHasATopicOfItsOwn) {
+TEST(Naming, EveryQueueAndPriorityHasATopicOfItsOwn) {
   EXPECT_EQ(StepTopic("acl", "default", 1), "acl.steps.default.1");
   EXPECT_EQ(StepTopic("acl", "gpu/a", 0), "acl.steps.gpu_2fa.0");
   EXPECT_NE(StepTopic("acl", "a/b", 0), StepTopic("acl", "a_2fb", 0)) << "no two queues share one";

@@ -99,14 +99,14 @@ TEST_F(ItemBuilderTest, TheLastWordOnATimerCounts) {
 
 TEST_F(ItemBuilderTest, ATaskWantedBackByTheItemThatOffersItIsOfferedAsUnwanted) {
   ItemBuilder made(kind_, base_, Document());
-  TaskRow task;
-  task.step_id = "here", task.attempt_id = 1;
-  kind_.next.tasks = {task};
-  kind_.next.tasks_cancelled = {{"here", 1}, {"elsewhere", 1}};
+  DispatchRow dispatch;
+  dispatch.step_id = "here", dispatch.attempt_id = 1;
+  kind_.next.dispatches = {dispatch};
+  kind_.next.dispatches_cancelled = {{"here", 1}, {"elsewhere", 1}};
   ASSERT_TRUE(made.Decide(input_, now_).ok());
-  EXPECT_TRUE(made.item.tasks.at(0).cancel_requested);
-  ASSERT_EQ(made.item.tasks_cancelled.size(), 1u);
-  EXPECT_EQ(made.item.tasks_cancelled[0].step_id, "elsewhere");
+  EXPECT_TRUE(made.item.dispatches.at(0).cancel_requested);
+  ASSERT_EQ(made.item.dispatches_cancelled.size(), 1u);
+  EXPECT_EQ(made.item.dispatches_cancelled[0].step_id, "elsewhere");
 }
 
 TEST_F(ItemBuilderTest, AListingKeepsTheLastStatusEveryTimeAndTheLastError) {
@@ -121,14 +121,14 @@ TEST_F(ItemBuilderTest, AListingKeepsTheLastStatusEveryTimeAndTheLastError) {
 TEST_F(ItemBuilderTest, GivingBackSaysNothing) {
   Claimed claimed;
   claimed.head.seq = 9, claimed.wake = 3, claimed.db_now = now_;
-  const CommitItem item = ReleaseUntilLater(claimed, SessionId{});
+  const CommitItem item = ReleaseUntilLater(claimed, WorkerSessionId{});
   EXPECT_TRUE(item.events.empty());
   EXPECT_EQ(item.base_seq, 9);
   EXPECT_EQ(item.expected_wake, 3);
   EXPECT_EQ(item.disposition, Disposition::kRelease);
   EXPECT_TRUE(item.requeue);
   EXPECT_EQ(item.not_before, now_ + kClaimAgainPause);
-  EXPECT_EQ(ReleaseFor(claimed, SessionId{}, 5).required_version, 5);
+  EXPECT_EQ(ReleaseFor(claimed, WorkerSessionId{}, 5).required_version, 5);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace acl {
 namespace {
 
 TEST(DoorbellFrame, RoundTrips) {
-  std::string wire = doorbell::EncodeHello(SessionId{Subject(7).uuid}, {"default", "gpu"}, "w1", true);
+  std::string wire = doorbell::EncodeHello(WorkerSessionId{Subject(7).uuid}, {"default", "gpu"}, "w1", true);
   std::uint8_t prefix[4];
   std::memcpy(prefix, wire.data(), 4);
   ASSERT_TRUE(doorbell::DecodeLength(prefix));
@@ -99,8 +99,8 @@ TEST(Doorbell, HearsNothingOfWhoDidNotSayHello) {
   DoorbellServer server(std::move(options));
   ASSERT_TRUE(server.Start().ok());
   boost::asio::io_context io;
-  for (const std::string& frame :
-       {doorbell::EncodeClosed(Subject(1)), doorbell::EncodeWork("default"), doorbell::EncodeRoom(SessionId{Subject(7).uuid}, 1, 1, {})}) {
+  for (const std::string& frame : {doorbell::EncodeClosed(Subject(1)), doorbell::EncodeWork("default"),
+                                   doorbell::EncodeRoom(WorkerSessionId{Subject(7).uuid}, 1, 1, {})}) {
     boost::asio::ip::tcp::socket socket(io);
     socket.connect({boost::asio::ip::make_address("127.0.0.1"), std::uint16_t(server.address().port)});
     boost::asio::write(socket, boost::asio::buffer(doorbell::EncodePing() + frame));
@@ -146,7 +146,7 @@ TEST(Doorbell, RingsWorkersOfTheQueueAndTheHolderAndComesBackAfterACut) {
   DoorbellClient client(std::move(options));
   ASSERT_TRUE(client.Start().ok());
   ASSERT_TRUE(heard.WaitFor("work default", 1)) << "a new line looks once";
-  const SessionId session{Subject(42).uuid};
+  const WorkerSessionId session{Subject(42).uuid};
   client.SetSession(session);
   client.TellClosed(Subject(1));  // after the hello on the same stream: once it is heard, so is the hello
   ASSERT_TRUE(heard.WaitFor("closed " + Subject(1).ToString()));
@@ -200,7 +200,7 @@ TEST(Doorbell, TellsWhichRowsWereMadeReady) {
   client.TellWork();
   EXPECT_TRUE(heard.WaitFor("look for it", 1)) << "it is not known which";
   StepMessage bad = ReadyRow(3);
-  bad.key.band = 9;
+  bad.key.priority = 9;
   client.TellReady({ReadyRow(4), bad});
   EXPECT_TRUE(heard.WaitFor("look for it", 2)) << "not all of it was understood";
   client.Stop();
@@ -247,7 +247,7 @@ TEST(Doorbell, AWorkerPassesOnToTheOtherCoordinators) {
   ASSERT_TRUE(client.Start().ok());
   ASSERT_TRUE(heard.WaitFor("work default", 2));
   a->PassOn({ReadyRow(9)});  // to nobody that has a session
-  client.SetSession(SessionId{Subject(42).uuid});
+  client.SetSession(WorkerSessionId{Subject(42).uuid});
   ASSERT_TRUE(heard.WaitFor("work default", 4)) << "each hello is answered";
   a->PassOn({ReadyRow(1), ReadyRow(2)});
   EXPECT_TRUE(heard.WaitFor("b " + EncodeStepMessage(AsHeard(1))));
@@ -318,9 +318,9 @@ TEST(Doorbell, WhoHearsByMessagesIsNotRungForWhatARelayWasTold) {
     return client;
   };
   const auto hears = start("hears", true), looks = start("looks", false);
-  server.RingTold("default");
+  server.RingHinted("default");
   EXPECT_TRUE(heard.WaitFor("looks", 2));
-  server.RingTold("another");
+  server.RingHinted("another");
   server.RingWork("default");
   EXPECT_TRUE(heard.WaitFor("looks", 3));
   EXPECT_TRUE(heard.WaitFor("hears", 2));
@@ -330,7 +330,7 @@ TEST(Doorbell, WhoHearsByMessagesIsNotRungForWhatARelayWasTold) {
 }
 
 TEST(DoorbellFrame, RoomAndGrantsRoundTrip) {
-  const SessionId session{Subject(3).uuid};
+  const WorkerSessionId session{Subject(3).uuid};
   auto room = doorbell::Decode(std::string_view(doorbell::EncodeRoom(session, 70, 2, {"workflow", "counter"})).substr(4));
   ASSERT_TRUE(room);
   EXPECT_EQ(room->kind, doorbell::Message::Kind::kRoom);
@@ -365,7 +365,7 @@ TEST(Doorbell, TellsHowMuchRoomThereIsAndWhatWasGranted) {
   options.on_work = [&](const std::string&) {};
   options.on_woken = [&](const SubjectId&) {};
   options.on_lines = [&](bool all) { heard.Add(all ? "all lines" : "a line lost"); };
-  options.on_granted = [&](const SessionId&, const std::vector<SubjectId>& subjects) {
+  options.on_granted = [&](const WorkerSessionId&, const std::vector<SubjectId>& subjects) {
     for (const SubjectId& subject : subjects) heard.Add("granted " + subject.ToString());
   };
   DoorbellClient client(std::move(options));
@@ -378,7 +378,7 @@ TEST(Doorbell, TellsHowMuchRoomThereIsAndWhatWasGranted) {
   };
   CreateItem item;
   item.kind = "workflow";
-  const SessionId session{Subject(42).uuid}, next{Subject(43).uuid};
+  const WorkerSessionId session{Subject(42).uuid}, next{Subject(43).uuid};
   client.SetSession(session);
   ASSERT_TRUE(said());
   EXPECT_FALSE(server.room().Take(item)) << "none was said";
@@ -437,11 +437,11 @@ TEST(Doorbell, ManyFramesAndLargeOnes) {
   options.on_work = [&](const std::string&) {};
   options.on_woken = [&](const SubjectId& subject) { heard.Add("woken " + subject.ToString()); };
   options.on_lines = [&](bool all) { heard.Add(all ? "all lines" : "a line lost"); };
-  options.on_granted = [&](const SessionId&, const std::vector<SubjectId>& subjects) {
+  options.on_granted = [&](const WorkerSessionId&, const std::vector<SubjectId>& subjects) {
     heard.Add("granted " + std::to_string(subjects.size()));
   };
   DoorbellClient client(std::move(options));
-  const SessionId session{Subject(42).uuid};
+  const WorkerSessionId session{Subject(42).uuid};
   client.SetSession(session);
   ASSERT_TRUE(client.Start().ok());
   ASSERT_TRUE(heard.WaitFor("all lines"));

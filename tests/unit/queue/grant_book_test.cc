@@ -5,8 +5,8 @@
 namespace acl {
 namespace {
 
-SessionId Session(std::uint8_t last) {
-  SessionId id;
+WorkerSessionId Session(std::uint8_t last) {
+  WorkerSessionId id;
   id.uuid.bytes[15] = last;
   return id;
 }

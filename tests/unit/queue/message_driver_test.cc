@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "shared/base/uuid7.h"
+#include "shared/kernel/dispatch.h"
 #include "shared/kernel/memory_store.h"
-#include "shared/kernel/task.h"
 
 namespace acl {
 namespace {
@@ -63,15 +63,15 @@ class MessageDriverTest : public ::testing::Test {
   MessageDriverTest() : store(clock) {
     MessageDriver::Options options;
     options.metrics = &metrics;
-    options.settled = [this](std::uint64_t handle) { settled.push_back(handle); };
+    options.acknowledged = [this](std::uint64_t handle) { acknowledged.push_back(handle); };
     options.poison = [this](const Delivery& delivery, const std::string& reason) { poison[delivery.handle] = reason; };
     options.on_work = [this] { ++hints; };
     driver = std::make_unique<MessageDriver>(std::move(options), store, clock);
   }
-  SubjectId Offer(std::uint64_t handle, int band = 1, const std::string& kind = "workflow", int version = 1) {
+  SubjectId Offer(std::uint64_t handle, int priority = 1, const std::string& kind = "workflow", int version = 1) {
     StepMessage message;
     message.key.subject = SubjectId{NewUuid7()};
-    message.key.band = band;
+    message.key.priority = priority;
     message.key.ready_at = clock.Wall();
     message.kind = kind;
     message.required_version = version;
@@ -89,13 +89,13 @@ class MessageDriverTest : public ::testing::Test {
   StillClock clock;
   Metrics metrics;
   ScriptedStore store;
-  std::vector<std::uint64_t> settled;
+  std::vector<std::uint64_t> acknowledged;
   std::map<std::uint64_t, std::string> poison;
   int hints = 0;
   std::unique_ptr<MessageDriver> driver;
 };
 
-TEST_F(MessageDriverTest, ClaimsWhatMessagesNameFirstBandFirst) {
+TEST_F(MessageDriverTest, ClaimsWhatMessagesNameFirstPriorityFirst) {
   const SubjectId low = Offer(1, 3), high = Offer(2, 0), middle = Offer(3, 1);
   EXPECT_EQ(hints, 3);
   auto answer = Claim(2);
@@ -104,7 +104,7 @@ TEST_F(MessageDriverTest, ClaimsWhatMessagesNameFirstBandFirst) {
   ASSERT_EQ(store.asked[0].keys->size(), 2u) << "no more than there is room for";
   EXPECT_EQ(store.asked[0].keys->at(0).subject, high);
   EXPECT_EQ(store.asked[0].keys->at(1).subject, middle);
-  EXPECT_EQ(settled, (std::vector<std::uint64_t>{2, 3})) << "after the database's answer, not before";
+  EXPECT_EQ(acknowledged, (std::vector<std::uint64_t>{2, 3})) << "after the database's answer, not before";
   EXPECT_EQ(Claim(2)->claimed.front().subject, low);
 }
 
@@ -119,11 +119,11 @@ TEST_F(MessageDriverTest, WithoutTheDatabaseMessagesAreKeptInOrder) {
   for (const Code code : {Code::kUnavailable, Code::kTimeout, Code::kOutcomeUnknown, Code::kLeaseLost}) {
     store.script = {code};
     EXPECT_EQ(Claim().code(), code);
-    EXPECT_TRUE(settled.empty());
+    EXPECT_TRUE(acknowledged.empty());
     EXPECT_EQ(driver->waiting(), 2u);
   }
   EXPECT_EQ(Claim()->claimed.size(), 2u);
-  EXPECT_EQ(settled, (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(acknowledged, (std::vector<std::uint64_t>{1, 2}));
 }
 
 TEST_F(MessageDriverTest, RepeatsAreDroppedUntilOneIsNone) {
@@ -133,14 +133,14 @@ TEST_F(MessageDriverTest, RepeatsAreDroppedUntilOneIsNone) {
   ASSERT_TRUE(answer);
   ASSERT_EQ(answer->claimed.size(), 1u) << "it goes on to the next ones by itself";
   EXPECT_EQ(answer->claimed.front().subject, there);
-  EXPECT_EQ(settled.size(), 6u);
+  EXPECT_EQ(acknowledged.size(), 6u);
   EXPECT_EQ(driver->counts().dropped, 5);
 }
 
 TEST_F(MessageDriverTest, WhatIsNoMessageGoesToThePoisonAtOnce) {
   driver->Offer({7, "t", "garbage"});
   EXPECT_EQ(poison.count(7), 1u);
-  EXPECT_TRUE(settled.empty()) << "whoever takes it settles it";
+  EXPECT_TRUE(acknowledged.empty()) << "whoever takes it settles it";
   EXPECT_EQ(hints, 0);
 }
 
@@ -149,12 +149,12 @@ TEST_F(MessageDriverTest, OneThatTheDatabaseRefusesIsFoundAndTheOthersGoOn) {
   store.refused.insert(Offer(2));
   Offer(3);
   std::size_t claimed = 0;
-  for (int n = 0; n < 20 && settled.size() < 2; ++n) {
+  for (int n = 0; n < 20 && acknowledged.size() < 2; ++n) {
     auto answer = Claim();
     if (answer) claimed += answer->claimed.size();
   }
   EXPECT_EQ(claimed, 2u);
-  EXPECT_EQ(settled, (std::vector<std::uint64_t>{1, 3}));
+  EXPECT_EQ(acknowledged, (std::vector<std::uint64_t>{1, 3}));
   ASSERT_EQ(poison.count(2), 1u);
   EXPECT_NE(poison[2].find("refuses"), std::string::npos);
   Offer(4);
@@ -170,7 +170,7 @@ TEST_F(MessageDriverTest, OtherKindsAndNewerVersionsAreLeftToOthers) {
   ASSERT_TRUE(answer);
   ASSERT_EQ(store.asked.back().keys->size(), 1u);
   EXPECT_EQ(store.asked.back().keys->front().subject, mine);
-  EXPECT_EQ(settled.size(), 3u) << "their rows stay; the relay offers them again";
+  EXPECT_EQ(acknowledged.size(), 3u) << "their rows stay; the relay offers them again";
   EXPECT_EQ(driver->counts().not_for_us, 2);
 }
 
@@ -179,7 +179,7 @@ TEST_F(MessageDriverTest, WhatWaitsGoesWithItsPartition) {
   driver->Revoke();
   EXPECT_EQ(driver->waiting(), 0u);
   EXPECT_TRUE(Claim()->claimed.empty());
-  EXPECT_TRUE(settled.empty());
+  EXPECT_TRUE(acknowledged.empty());
 }
 
 TEST_F(MessageDriverTest, WhatHasBegunAndWaitsIsLookedForFirstThreeTimesOfFour) {
@@ -244,10 +244,10 @@ TEST_F(MessageDriverTest, ALookThatCameToNothingIsStillToBeDone) {
   driver->LookOnce();
   store.script = {Code::kTimeout};
   EXPECT_FALSE(Claim());
-  ClaimRequest tasks;
-  tasks.max_tasks = 4;
-  tasks.kinds = {std::string(kTaskReadyKind)};
-  EXPECT_TRUE(driver->Claim(tasks)) << "it asks for no runs, and there may be room for them in a moment";
+  ClaimRequest dispatches;
+  dispatches.max_dispatches = 4;
+  dispatches.kinds = {std::string(kDispatchReadyKind)};
+  EXPECT_TRUE(driver->Claim(dispatches)) << "it asks for no runs, and there may be room for them in a moment";
   EXPECT_EQ(store.asked.size(), 1u);
   EXPECT_TRUE(Claim());
   ASSERT_EQ(store.asked.size(), 2u);

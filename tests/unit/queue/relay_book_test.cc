@@ -7,9 +7,9 @@ namespace {
 
 using std::chrono::seconds;
 
-ReadyKey Row(int at, std::uint8_t id = 1, int band = 1) {
+ReadyKey Row(int at, std::uint8_t id = 1, int priority = 1) {
   ReadyKey key;
-  key.band = band;
+  key.priority = priority;
   key.ready_at = WallTimeFromMicros(1'000'000 + at);
   key.subject.uuid.bytes.back() = id;
   return key;
@@ -47,21 +47,21 @@ TEST_F(RelayBookTest, SendsOnceAndMovesItsMark) {
   EXPECT_TRUE(Look(book, Row(3, 3, 0)));
   EXPECT_FALSE(Look(book, Row(5, 2))) << "sent already";
   auto marks = book.Marks(now);
-  ASSERT_EQ(marks.size(), 2u) << "a mark for each queue and band";
-  EXPECT_EQ(marks[0].band, 0);
+  ASSERT_EQ(marks.size(), 2u) << "a mark for each queue and priority";
+  EXPECT_EQ(marks[0].priority, 0);
   EXPECT_EQ(marks[1].ready_at, Row(5).ready_at);
   EXPECT_EQ(marks[1].subject, Row(5, 2).subject);
 }
 
 TEST_F(RelayBookTest, BelievesSoManyThatNobodySaw) {
-  RelayBook book({.max_told = 2});
+  RelayBook book({.max_hinted = 2});
   const auto tell = [&](const ReadyKey& key) {
-    if (book.Wanted(now, key) == 0 || !book.Believes(key)) return false;
+    if (book.Wanted(now, key) == 0 || !book.WithinTrustLimit(key)) return false;
     book.Sent(now, key);
-    book.Told(key);
+    book.Hinted(key);
     return true;
   };
-  EXPECT_FALSE(tell(Row(1))) << "of a queue and band that was not seen";
+  EXPECT_FALSE(tell(Row(1))) << "of a queue and priority that was not seen";
   EXPECT_TRUE(Look(book, Row(1)));
   EXPECT_TRUE(tell(Row(2)) && tell(Row(3)));
   EXPECT_FALSE(tell(Row(4)));
@@ -133,8 +133,8 @@ TEST_F(RelayBookTest, WhatWasToldIsNotForgottenBeforeALookCouldFindIt) {
   Look(book, Row(1));
   now += seconds(3);
   Sweep(book, {});
-  book.Sent(now, Row(5)), book.Told(Row(5));  // behind the mark
-  book.Sent(now, Row(6)), book.Told(Row(6));
+  book.Sent(now, Row(5)), book.Hinted(Row(5));  // behind the mark
+  book.Sent(now, Row(6)), book.Hinted(Row(6));
   now += milliseconds(1);
   Sweep(book, {Row(6)});
   EXPECT_EQ(book.out(), 2u);

@@ -15,7 +15,7 @@ StepMessage Sample() {
   message.kind = "workflow";
   message.required_version = 2;
   message.key.queue = "gpu";
-  message.key.band = 3;
+  message.key.priority = 3;
   message.key.shard = 1;
   message.key.ready_at = WallTimeFromMicros(1'700'000'000'123'456);
   message.event_seq = 7;
@@ -70,7 +70,7 @@ TEST(StepMessage, WhatCannotBeOneIsRefusedWithTheReason) {
   EXPECT_THAT(DecodeStepMessage("").message(), testing::HasSubstr("schema version"));
   EXPECT_THAT(changed([](auto& m) { m.set_subject("short"); }), testing::HasSubstr("5 bytes"));
   EXPECT_THAT(changed([](auto& m) { m.clear_ready(); }), testing::HasSubstr("ready row"));
-  EXPECT_THAT(changed([](auto& m) { m.mutable_ready()->set_band(4); }), testing::HasSubstr("band"));
+  EXPECT_THAT(changed([](auto& m) { m.mutable_ready()->set_priority(4); }), testing::HasSubstr("priority"));
   EXPECT_THAT(changed([](auto& m) { m.mutable_ready()->set_shard(4); }), testing::HasSubstr("shard"));
   EXPECT_THAT(changed([](auto& m) { m.mutable_ready()->set_ready_at_us(-1); }), testing::HasSubstr("time"));
   EXPECT_THAT(changed([](auto& m) { m.mutable_ready()->clear_queue(); }), testing::HasSubstr("name"));

@@ -173,11 +173,11 @@ TEST(CheckSubject, AnOpenSubjectNeedsSomethingThatWakesIt) {
     return ReportOf(rows).clean();
   };
   EXPECT_FALSE(clean([](SubjectRows&) {}));
-  EXPECT_TRUE(clean([](SubjectRows& r) { r.lease->session = r.grants.back().session = SessionId{}; }));
-  EXPECT_FALSE(clean([](SubjectRows& r) { r.lease->session = SessionId{}; }));
+  EXPECT_TRUE(clean([](SubjectRows& r) { r.lease->session = r.grants.back().session = WorkerSessionId{}; }));
+  EXPECT_FALSE(clean([](SubjectRows& r) { r.lease->session = WorkerSessionId{}; }));
   EXPECT_TRUE(clean([](SubjectRows& r) { r.ready_rows = 1; }));
   EXPECT_TRUE(clean([](SubjectRows& r) { r.timers = 1; }));
-  EXPECT_TRUE(clean([](SubjectRows& r) { r.open_tasks = 1; }));
+  EXPECT_TRUE(clean([](SubjectRows& r) { r.open_dispatches = 1; }));
   EXPECT_TRUE(clean([](SubjectRows& r) { r.lease->waiting_reason = "person"; }));
   EXPECT_TRUE(clean([](SubjectRows& r) {
     r.lease->state = LeaseRow::State::kQuarantined;
@@ -207,10 +207,10 @@ TEST(CheckSubject, AnOpenSubjectNeedsSomethingThatWakesIt) {
     r.timers = 1;
     r.first_timer = WallTimeFromMicros(2);
   })) << "when, a kind need not say: there may be several";
-  EXPECT_FALSE(clean([](SubjectRows& r) { r.lease->waiting_reason = "task"; })) << "the task is gone";
+  EXPECT_FALSE(clean([](SubjectRows& r) { r.lease->waiting_reason = "dispatch"; })) << "the dispatch is gone";
   EXPECT_TRUE(clean([](SubjectRows& r) {
-    r.lease->waiting_reason = "task";
-    r.open_tasks = 1;
+    r.lease->waiting_reason = "dispatch";
+    r.open_dispatches = 1;
   }));
 }
 

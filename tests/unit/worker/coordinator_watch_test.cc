@@ -15,8 +15,8 @@ TEST(DoorbellsFor, ALoopbackAddressIsForWorkersOfTheSameMachine) {
 
 class FakeStore final : public CoordinatorStore {
  public:
-  Status Announce(const SessionId&, const LivingCoordinator&) override { return {}; }
-  Status Leave(const SessionId&) override { return {}; }
+  Status Announce(const WorkerSessionId&, const LivingCoordinator&) override { return {}; }
+  Status Leave(const WorkerSessionId&) override { return {}; }
   Result<std::vector<LivingCoordinator>> Living(std::chrono::milliseconds) override {
     std::lock_guard lock(mutex);
     ++reads;

@@ -13,7 +13,7 @@
 #include "tests/support/counter_kind.h"
 #include "tests/support/faulty_store.h"
 #include "tests/support/manual_clock.h"
-#include "worker/carry_out.h"
+#include "worker/command_executor.h"
 #include "worker/worker_core.h"
 
 namespace acl::test {
@@ -22,7 +22,7 @@ namespace acl::test {
 struct Told final : WorkerObserver {
   int dropped = 0, quarantined_at_claim = 0, refused = 0;
   std::size_t found_recorded = 0;
-  std::vector<std::string> lost, given_back, quarantines, unavailable, sessions_lost;
+  std::vector<std::string> lost, released, quarantines, unavailable, sessions_lost;
   std::vector<StepResult::Outcome> ended;
   std::vector<std::string> ended_why;
   std::vector<SteadyTime::duration> batches;
@@ -36,7 +36,7 @@ struct Told final : WorkerObserver {
   }
   void OnSessionLost(const std::string& why, int) override { sessions_lost.push_back(why); }
   void OnLost(const SubjectId&, Token, const char* why) override { lost.emplace_back(why); }
-  void OnGiveBack(const SubjectId&, Token, const std::string& why) override { given_back.push_back(why); }
+  void OnReleased(const SubjectId&, Token, const std::string& why) override { released.push_back(why); }
   void OnQuarantine(const SubjectId&, Token, const std::string&, const std::string& detail) override { quarantines.push_back(detail); }
   void OnUnavailable(const char* what, const Error&) override { unavailable.emplace_back(what); }
   void OnStepDone(const StepEnd&, const StepResult& result) override {
@@ -48,7 +48,7 @@ struct Told final : WorkerObserver {
     ready.insert(ready.end(), rows.begin(), rows.end());
     all_ready_told = all_ready_told && all;
   }
-  void OnRoom(const SessionId&, int room) override { rooms.push_back(room); }
+  void OnRoom(const WorkerSessionId&, int room) override { rooms.push_back(room); }
   void OnFoundRecorded(std::size_t completions) override { found_recorded += completions; }
   void OnRefused(const SubjectId&, Token, const char*) override { ++refused; }
 };
@@ -73,7 +73,7 @@ struct BenchStore final : FaultyStore {
     for (Claimed& claimed : answer->claimed) {
       if (other_head) ++claimed.head.seq, claimed.head.chain.front() ^= std::uint8_t{1};
       for (Event& event : claimed.events) {
-        if ((contents_away && event.apart) || starves) event.payload.reset(), event.apart = true;
+        if ((contents_away && event.offloaded) || starves) event.payload.reset(), event.offloaded = true;
         if (auto other = schema_version.find(event.seq); other != schema_version.end()) event.schema_version = other->second;
       }
     }
@@ -110,7 +110,7 @@ class CoreBench : public ::testing::Test {
 
   // A core with a session, idle.
   void StartCore() {
-    core = std::make_unique<WorkerCore>(config, kinds, random, &told, crew);
+    core = std::make_unique<WorkerCore>(config, kinds, random, &told, helpers);
     core->Start(clock.Steady());
     Settle();
     ASSERT_TRUE(core->live());
@@ -121,17 +121,17 @@ class CoreBench : public ::testing::Test {
     return item.subject;
   }
 
-  void CarryOutOne(const Command& command) {
+  void ExecuteOne(const Command& command) {
     if (const auto* run = std::get_if<command::RunStep>(&command)) {
       steps.push_back(*run);
     } else {
-      CarryOut(carry_out, command, clock.Steady())(*core, clock.Steady());
+      ExecuteCommand(executor, command, clock.Steady())(*core, clock.Steady());
     }
   }
   // Carries out whatever the core wants until it wants nothing now. Steps are only collected.
   void Settle() {
     for (auto commands = Take(); !commands.empty(); commands = Take()) {
-      for (const Command& command : commands) CarryOutOne(command);
+      for (const Command& command : commands) ExecuteOne(command);
     }
   }
   // The same until it wants a C, which is handed back and not carried out. What else it wanted with it is.
@@ -143,7 +143,7 @@ class CoreBench : public ::testing::Test {
         if (const auto* wanted = std::get_if<C>(&command); wanted && !found) {
           found = *wanted;
         } else {
-          CarryOutOne(command);
+          ExecuteOne(command);
         }
       }
       if (found) return *found;
@@ -157,7 +157,7 @@ class CoreBench : public ::testing::Test {
   // The one run there is kills seven workers in a row, the last five while it is the only suspect on them (shared/kernel/suspicion.h).
   void KillSevenWorkers() {
     for (int i = 0; i < 7; ++i) {
-      const SessionId dies = memory.OpenSession({.worker_name = "dies", .ttl = kTtl})->session;
+      const WorkerSessionId dies = memory.OpenSession({.worker_name = "dies", .ttl = kTtl})->session;
       for (milliseconds age{0}; age < 4 * kTtl; age += kTtl / 2) {
         Advance(kTtl / 2);
         ASSERT_TRUE(memory.Heartbeat(dies, kTtl).ok());
@@ -169,9 +169,9 @@ class CoreBench : public ::testing::Test {
     }
   }
   // Time passes, and everything asked for on the way is done.
-  void Live(milliseconds time, milliseconds stride = milliseconds(100)) {
-    for (milliseconds passed{0}; passed < time; passed += stride) {
-      Advance(stride);
+  void Live(milliseconds time, milliseconds fast_path = milliseconds(100)) {
+    for (milliseconds passed{0}; passed < time; passed += fast_path) {
+      Advance(fast_path);
       Settle();
     }
   }
@@ -199,12 +199,12 @@ class CoreBench : public ::testing::Test {
   MemoryStore memory{clock};
   BenchStore store{memory, 1, FaultyStore::Rates{}};
   PostgresDriver queue{store};
-  CarryOutContext carry_out{store, queue, clock, ids, {}};
+  CommandContext executor{store, queue, clock, ids, {}};
   std::shared_ptr<CounterKind> counter = std::make_shared<CounterKind>();
   KindRegistry kinds;
   WorkerConfig config;
   Told told;
-  Crew* crew = nullptr;
+  HelperThreads* helpers = nullptr;
   std::unique_ptr<WorkerCore> core;
   std::vector<command::RunStep> steps;
 };

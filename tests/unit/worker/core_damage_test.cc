@@ -1,5 +1,6 @@
-// A task's worker found a content of the run gone or changed (capability/task_format.h): the run's holder quarantines it, fail closed.
-#include "shared/kernel/task.h"
+// A dispatch's worker found a content of the run gone or changed (capability/dispatch_format.h): the run's holder quarantines it, fail
+// closed.
+#include "shared/kernel/dispatch.h"
 #include "tests/unit/worker/core_bench.h"
 
 namespace acl::test {
@@ -10,7 +11,7 @@ class CoreDamage : public CoreBench {
   void PostDamage(const SubjectId& subject) {
     const Json result = {
         {"step_id", "t"}, {"attempt", 1}, {"outcome", "failed"}, {"damaged", "content ab12 is gone"}, {"repeatable", true}};
-    ASSERT_TRUE(memory.Post({subject, InboxId{ids.Make()}, std::string(kTaskResultKind), DumpJson(result), {}}));
+    ASSERT_TRUE(memory.Post({subject, InboxId{ids.Make()}, std::string(kDispatchResultKind), DumpJson(result), {}}));
   }
 };
 

@@ -21,7 +21,7 @@ class CoreGrants : public CoreBench {
 TEST_F(CoreGrants, RoomIsToldOnceNothingWaitsAndOnlyWhenItChanges) {
   config.run_slots = 3;
   config.claim_batch = 2;
-  core = std::make_unique<WorkerCore>(config, kinds, random, &told, crew);
+  core = std::make_unique<WorkerCore>(config, kinds, random, &told, helpers);
   core->Start(clock.Steady());
   for (int i = 0; i < 2; ++i) Create({.steps = 1, .effects = "p"});
   Settle();
@@ -64,7 +64,7 @@ TEST_F(CoreGrants, AnInputThatCameBeforeTheHintIsRead) {
 TEST_F(CoreGrants, AHintThatComesTwiceOrIsOfAnotherSessionIsNothing) {
   StartCore();
   const SubjectId subject = Granted();
-  core->OnGrantHint(clock.Steady(), SessionId{ids.Make()}, {subject});
+  core->OnGrantHint(clock.Steady(), WorkerSessionId{ids.Make()}, {subject});
   Settle();
   EXPECT_EQ(core->held(), 0);
   Hint(subject);
@@ -77,14 +77,14 @@ TEST_F(CoreGrants, AHintThatComesTwiceOrIsOfAnotherSessionIsNothing) {
   EXPECT_EQ(steps.size(), 1u);
 }
 
-// The answer was on its way for so long that the run was given back and claimed under a newer token.
+// The answer was on its way for so long that the run was released and claimed under a newer token.
 TEST_F(CoreGrants, ALateAnswerDoesNotTakeTheNewerHoldingAway) {
   StartCore();
   const SubjectId subject = Granted();
   Hint(subject);
   const auto read = Await<command::ReadGrants>();
-  auto late = CarryOut(carry_out, read, clock.Steady());
-  ASSERT_TRUE(memory.GiveBack(subject, core->session(), Look(subject).token).ok());
+  auto late = ExecuteCommand(executor, read, clock.Steady());
+  ASSERT_TRUE(memory.ReleaseLease(subject, core->session(), Look(subject).token).ok());
   Live(milliseconds(1'000));
   ASSERT_EQ(core->held(), 1);
   const Token newer = Look(subject).token;
@@ -96,12 +96,12 @@ TEST_F(CoreGrants, ALateAnswerDoesNotTakeTheNewerHoldingAway) {
   EXPECT_EQ(steps[0].call.token, newer);
 }
 
-TEST_F(CoreGrants, WhatWasNotHeardOfIsGivenBackSoonAfterALineIsLost) {
+TEST_F(CoreGrants, WhatWasNotHeardOfIsReleasedSoonAfterALineIsLost) {
   StartCore();
   const SubjectId unheard = Granted();
   core->OnDoorbell(clock.Steady(), false);
   Live(milliseconds(3'000));
-  EXPECT_EQ(told.given_back.size(), 1u) << "not only with the next reconciliation, a minute later";
+  EXPECT_EQ(told.released.size(), 1u) << "not only with the next reconciliation, a minute later";
   EXPECT_EQ(core->held(), 1) << "and claimed anew";
   EXPECT_GT(Look(unheard).grants.size(), 1u);
 }
@@ -122,19 +122,19 @@ TEST_F(CoreGrants, AClaimThatIsOutPutsThatOffAndNoMore) {
         if (claim && !out) {
           out = *claim;
         } else {
-          CarryOutOne(command);
+          ExecuteOne(command);
         }
       }
     }
   }
   ASSERT_TRUE(out);
-  EXPECT_TRUE(told.given_back.empty());
-  CarryOutOne(*out);
+  EXPECT_TRUE(told.released.empty());
+  ExecuteOne(*out);
   Live(milliseconds(5'000));
-  EXPECT_EQ(told.given_back.size(), 1u);
+  EXPECT_EQ(told.released.size(), 1u);
 }
 
-TEST_F(CoreGrants, WhatCouldNotBeReadIsGivenBackSoon) {
+TEST_F(CoreGrants, WhatCouldNotBeReadIsReleasedSoon) {
   StartCore();
   const SubjectId subject = Granted();
   store.FailNext("ReadGrants", FaultyStore::Fault::kUnavailable);
@@ -160,14 +160,14 @@ TEST_F(CoreGrants, ADrainingWorkerHasNoRoomAndGivesBackWhatItHearsOf) {
   EXPECT_FALSE(Look(subject).closed);
 }
 
-TEST_F(CoreGrants, WhatIsMoreThanItAskedForIsGivenBack) {
+TEST_F(CoreGrants, WhatIsMoreThanItAskedForIsReleased) {
   config.run_slots = config.granted_unheard = 1;
   config.step_slots = 8;
   StartCore();
   for (int i = 0; i < 3; ++i) Hint(Granted());
   Settle();
   EXPECT_EQ(core->held(), 2) << "what it holds, and what may have been on its way";
-  EXPECT_EQ(told.given_back.size(), 1u);
+  EXPECT_EQ(told.released.size(), 1u);
 }
 
 TEST_F(CoreGrants, WithoutAWindowThereIsNoRoom) {

@@ -1,4 +1,4 @@
-// Not enough memory: the run that wanted it is given back and goes on a little later, and no other run is touched.
+// Not enough memory: the run that wanted it is released and goes on a little later, and no other run is touched.
 #include <gmock/gmock.h>
 
 #include <new>
@@ -56,7 +56,7 @@ class CoreMemory : public CoreBench {
   std::shared_ptr<HungryKind> hungry = std::make_shared<HungryKind>(counter);
 };
 
-TEST_F(CoreMemory, ARunThatCannotBeDecidedOnIsGivenBackAndGoesOnLater) {
+TEST_F(CoreMemory, ARunThatCannotBeDecidedOnIsReleasedAndGoesOnLater) {
   const SubjectId one = Create({.steps = 2, .effects = "p"}), other = Create({.steps = 2, .effects = "p"});
   StartCore();
   ASSERT_EQ(core->held(), 2);
@@ -64,8 +64,8 @@ TEST_F(CoreMemory, ARunThatCannotBeDecidedOnIsGivenBackAndGoesOnLater) {
   EndStep();
   Settle();
   EXPECT_EQ(core->held(), 1) << "the other one is still held";
-  ASSERT_EQ(told.given_back.size(), 1u);
-  EXPECT_NE(told.given_back[0].find("not enough memory"), std::string::npos);
+  ASSERT_EQ(told.released.size(), 1u);
+  EXPECT_NE(told.released[0].find("not enough memory"), std::string::npos);
   EXPECT_TRUE(told.sessions_lost.empty());
   EndAll();
   for (const SubjectId& subject : {one, other}) {
@@ -90,7 +90,7 @@ TEST_F(CoreMemory, ARunThatDoesNotFitSaysSoAndIsTriedMoreAndMoreSeldom) {
   }
   EXPECT_GT(last, milliseconds(200'000));
   EXPECT_LE(last, kMostMemoryPause);
-  EXPECT_THAT(told.given_back.back(), testing::HasSubstr("MiB"));
+  EXPECT_THAT(told.released.back(), testing::HasSubstr("MiB"));
   EXPECT_TRUE(told.quarantines.empty());
   store.starves = false;
   Advance(last);
@@ -154,7 +154,7 @@ TEST_F(CoreMemory, ACommandThatWasNotCarriedOutIsAskedForAgain) {
   StartCore();
   EndStep();
   const auto commit = Await<command::Commit>();
-  NotCarriedOut(commit, clock.Steady())(*core, clock.Steady());
+  NotExecuted(commit, clock.Steady())(*core, clock.Steady());
   EndAll();
   EXPECT_TRUE(Look(subject).closed);
   EXPECT_EQ(Look(subject).completions.size(), 2u);

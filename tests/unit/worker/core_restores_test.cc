@@ -14,7 +14,7 @@ class CoreRestores : public CoreBench {
     for (int i = 0; i < count; ++i) subjects.push_back(Create({.steps = 1, .effects = "p"}));
   }
   void Start() {
-    core = std::make_unique<WorkerCore>(config, kinds, random, &told, crew);
+    core = std::make_unique<WorkerCore>(config, kinds, random, &told, helpers);
     core->Start(clock.Steady());
   }
   void ExpectAllClosed() {
@@ -28,7 +28,7 @@ TEST_F(CoreRestores, TheNextClaimGoesBeforeWhatTheLastWasGrantedIsRestored) {
   Start();
   const auto first = Await<command::Claim>();
   EXPECT_TRUE(first.room_for_more);
-  CarryOutOne(first);
+  ExecuteOne(first);
   EXPECT_EQ(core->held(), 2);
   EXPECT_TRUE(steps.empty());
   const auto commands = Take();
@@ -36,7 +36,7 @@ TEST_F(CoreRestores, TheNextClaimGoesBeforeWhatTheLastWasGrantedIsRestored) {
   const auto* second = std::get_if<command::Claim>(&commands.front());
   ASSERT_TRUE(second);
   EXPECT_EQ(second->request.max, 4);
-  CarryOutOne(*second);
+  ExecuteOne(*second);
   EXPECT_EQ(core->held(), 5);
   EXPECT_EQ(core->counts().claimed, 3) << "a claim that found less than it asked for restores what it got";
   Settle();
@@ -52,11 +52,11 @@ TEST_F(CoreRestores, TheLastClaimThatThereIsRoomForRestores) {
   config.run_slots = 6;
   CreateMany(8);
   Start();
-  CarryOutOne(Await<command::Claim>());
+  ExecuteOne(Await<command::Claim>());
   const auto last = Await<command::Claim>();
   EXPECT_EQ(last.request.max, 4);
   EXPECT_FALSE(last.room_for_more);
-  CarryOutOne(last);
+  ExecuteOne(last);
   EXPECT_EQ(core->counts().claimed, 4);
   EXPECT_EQ(core->held(), 6);
 }
@@ -64,10 +64,10 @@ TEST_F(CoreRestores, TheLastClaimThatThereIsRoomForRestores) {
 TEST_F(CoreRestores, AClaimThatFailsHoldsUpNothing) {
   CreateMany(5);
   Start();
-  CarryOutOne(Await<command::Claim>());
+  ExecuteOne(Await<command::Claim>());
   store.FailNext("Claim", FaultyStore::Fault::kUnavailable);
-  CarryOutOne(Await<command::Claim>());
-  CarryOutOne(Await<command::Restore>());
+  ExecuteOne(Await<command::Claim>());
+  ExecuteOne(Await<command::Restore>());
   EXPECT_EQ(core->counts().claimed, 2);
 }
 
@@ -77,19 +77,19 @@ TEST_F(CoreRestores, BehindAFullClaimLeasesAloneAreAskedFor) {
   Start();
   const auto first = Await<command::Claim>();
   EXPECT_FALSE(first.request.contents_later) << "it may be the only one";
-  CarryOutOne(first);
+  ExecuteOne(first);
   const auto second = Await<command::Claim>();
   EXPECT_TRUE(second.request.contents_later);
-  CarryOutOne(second);
+  ExecuteOne(second);
   EXPECT_EQ(core->held(), 6);
   store.FailNext("ReadClaimed", FaultyStore::Fault::kUnavailable);
-  CarryOutOne(Await<command::Claim>());
+  ExecuteOne(Await<command::Claim>());
   EXPECT_EQ(core->held(), 8) << "what could not be read is held all the same";
   EXPECT_EQ(core->counts().claimed, 0);
-  CarryOutOne(Await<command::Restore>());
+  ExecuteOne(Await<command::Restore>());
   EXPECT_EQ(core->counts().claimed, 2);
   store.FailNext("ReadClaimed", FaultyStore::Fault::kUnavailable);
-  CarryOutOne(Await<command::Restore>());
+  ExecuteOne(Await<command::Restore>());
   EXPECT_EQ(core->counts().claimed, 2);
   EXPECT_EQ(told.unavailable.size(), 1u);
   Live(milliseconds(500));
@@ -106,22 +106,22 @@ TEST_F(CoreRestores, WhatWaitsIsKnownToReconciliation) {
   config.reconcile_every = milliseconds(1'000);
   CreateMany(3);
   Start();
-  CarryOutOne(Await<command::Claim>());
+  ExecuteOne(Await<command::Claim>());
   const auto restore = Await<command::Restore>();
   Live(5 * kTtl, milliseconds(7));  // no claim is out at each of its answers
-  EXPECT_TRUE(told.given_back.empty());
-  CarryOutOne(restore);
+  EXPECT_TRUE(told.released.empty());
+  ExecuteOne(restore);
   EXPECT_EQ(core->counts().claimed, 3);
 }
 
 TEST_F(CoreRestores, AnInputThatCameWhileItWaitedIsRead) {
   CreateMany(2);
   Start();
-  CarryOutOne(Await<command::Claim>());
+  ExecuteOne(Await<command::Claim>());
   const auto restore = Await<command::Restore>();
   ASSERT_TRUE(memory.Post({subjects.front(), InboxId{ids.Make()}, "stop", "{}", {}}).ok());
   core->OnSubjectHint(clock.Steady(), subjects.front());
-  CarryOutOne(restore);
+  ExecuteOne(restore);
   Settle();
   EXPECT_TRUE(Look(subjects.front()).inbox.empty());
 }
@@ -129,7 +129,7 @@ TEST_F(CoreRestores, AnInputThatCameWhileItWaitedIsRead) {
 TEST_F(CoreRestores, OfASessionThatWasLostItIsNothing) {
   CreateMany(2);
   Start();
-  CarryOutOne(Await<command::Claim>());
+  ExecuteOne(Await<command::Claim>());
   const auto restore = Await<command::Restore>();
   clock.Advance(2 * kTtl);
   ASSERT_TRUE(memory.Reap(10).ok());
@@ -137,7 +137,7 @@ TEST_F(CoreRestores, OfASessionThatWasLostItIsNothing) {
   ASSERT_EQ(told.sessions_lost.size(), 1u);
   EXPECT_EQ(core->held(), 2) << "claimed anew";
   const auto claimed = core->counts().claimed;
-  CarryOutOne(restore);
+  ExecuteOne(restore);
   EXPECT_EQ(core->counts().claimed, claimed);
   while (!steps.empty()) {
     EndStep();
@@ -149,12 +149,12 @@ TEST_F(CoreRestores, OfASessionThatWasLostItIsNothing) {
 TEST_F(CoreRestores, WhoDrainsGivesItBack) {
   CreateMany(2);
   Start();
-  CarryOutOne(Await<command::Claim>());
+  ExecuteOne(Await<command::Claim>());
   const auto restore = Await<command::Restore>();
   core->Drain(clock.Steady());
   Live(milliseconds(200));
   EXPECT_FALSE(core->finished()) << "it holds leases";
-  CarryOutOne(restore);
+  ExecuteOne(restore);
   Settle();
   EXPECT_TRUE(core->finished());
   for (const SubjectId& subject : subjects) EXPECT_FALSE(Look(subject).holder);

@@ -15,23 +15,23 @@ TEST_F(CoreBench, ReconciliationGivesBackAGrantThatWasNeverHeard) {
   const auto unheard = memory.Claim(request);
   ASSERT_EQ(unheard->claimed.size(), 1u);
   Live(milliseconds(2'900));
-  EXPECT_TRUE(told.given_back.empty());
+  EXPECT_TRUE(told.released.empty());
   EXPECT_EQ(core->held(), 0);
   Live(milliseconds(1'000));
-  EXPECT_EQ(told.given_back.size(), 1u);
-  EXPECT_EQ(core->counts().given_back, 1);
+  EXPECT_EQ(told.released.size(), 1u);
+  EXPECT_EQ(core->counts().released, 1);
   EXPECT_EQ(core->held(), 1) << "and so it could be claimed and heard";
   EXPECT_GT(Look(subject).token, unheard->claimed[0].token);
 }
 
 TEST_F(CoreBench, ARingWhileAClaimIsOutIsNotLost) {
-  config.poll_min = config.poll_max = milliseconds(3'600'000);  // what is looked for is rung for
+  config.poll_min = config.poll_max = milliseconds(3'600'000);  // what is looked for is notified for
   StartCore();
   core->OnWorkHint(clock.Steady());
   auto commands = Take();
   const auto claim = std::find_if(commands.begin(), commands.end(), [](auto& c) { return std::holds_alternative<command::Claim>(c); });
   ASSERT_NE(claim, commands.end());
-  const auto deliver = CarryOut(carry_out, *claim, clock.Steady());  // it has looked, its answer is on the way
+  const auto deliver = ExecuteCommand(executor, *claim, clock.Steady());  // it has looked, its answer is on the way
   Create(CounterOptions{.steps = 1, .effects = "p"});
   core->OnWorkHint(clock.Steady());
   deliver(*core, clock.Steady());
@@ -86,7 +86,7 @@ TEST_F(CoreBench, ADrainWaitsLongerForWhatMayNotBeRepeated) {
   if (steps[0].call.subject == writes) std::swap(steps[0], steps[1]);
   core->Drain(clock.Steady());
   Live(milliseconds(1'200));
-  EXPECT_TRUE(steps[1].stop.stopped()) << "what may be repeated is given back";
+  EXPECT_TRUE(steps[1].stop.stopped()) << "what may be repeated is released";
   EXPECT_FALSE(Look(writes).holder);
   Live(milliseconds(5'000));
   EXPECT_FALSE(steps[0].stop.stopped());
@@ -180,7 +180,7 @@ TEST_F(CoreBench, AnInboxThatIsRefusedIsALostLease) {
   const SubjectId subject = Create({.steps = 1, .effects = "i"});
   StartCore();
   Settle();
-  ASSERT_TRUE(memory.GiveBack(subject, core->session(), Look(subject).token).ok());
+  ASSERT_TRUE(memory.ReleaseLease(subject, core->session(), Look(subject).token).ok());
   ASSERT_TRUE(memory.Claim({.session = memory.OpenSession({.worker_name = "other", .ttl = kTtl})->session}).ok());
   core->OnSubjectHint(clock.Steady(), subject);
   Settle();
@@ -189,7 +189,7 @@ TEST_F(CoreBench, AnInboxThatIsRefusedIsALostLease) {
   EXPECT_EQ(core->held(), 0);
 }
 
-// Heard from the store through CarryOut, not only counted there.
+// Heard from the store through ExecuteCommand, not only counted there.
 TEST_F(CoreBench, AQuarantineAtTheClaimIsTold) {
   const SubjectId subject = Create({.steps = 1, .effects = "p"});
   const auto alive = memory.OpenSession({.worker_name = "alive", .ttl = milliseconds(3'600'000)});  // else it would be the fleet that died
@@ -213,7 +213,7 @@ TEST_F(CoreBench, ADatabaseThatCameBackWithAnotherSchemaEndsTheSession) {
   core->OnSessionOpened(clock.Steady(), clock.Steady(), Error{Code::kConflict, "the database is newer than this program"});
   EXPECT_FALSE(core->live());
   EXPECT_EQ(told.unavailable.back(), "open a session");
-  CarryOutOne(Await<command::OpenSession>());  // it asks again
+  ExecuteOne(Await<command::OpenSession>());  // it asks again
   EXPECT_TRUE(core->live());
 }
 
@@ -262,8 +262,8 @@ TEST_F(NewerEvents, AtTheEndOfTheJournalAreForANewerWorker) {
   Live(milliseconds(10'000));
   EXPECT_EQ(core->counts().claimed, 1) << "it is not claimed again and again";
   EXPECT_EQ(core->held(), 0);
-  ASSERT_EQ(told.given_back.size(), 1u);
-  EXPECT_NE(told.given_back[0].find(std::to_string(EventSchemaVersion() + 2)), std::string::npos) << told.given_back[0];
+  ASSERT_EQ(told.released.size(), 1u);
+  EXPECT_NE(told.released[0].find(std::to_string(EventSchemaVersion() + 2)), std::string::npos) << told.released[0];
   EXPECT_TRUE(told.quarantines.empty());
   const MemorySubject left = Look(subject);
   EXPECT_FALSE(left.quarantined());
@@ -280,7 +280,7 @@ TEST_F(NewerEvents, BehindWhichAnOlderProgramWroteAreDamage) {
   StartCore();
   Live(milliseconds(1'000));
   EXPECT_EQ(told.quarantines.size(), 1u);
-  EXPECT_TRUE(told.given_back.empty());
+  EXPECT_TRUE(told.released.empty());
   EXPECT_TRUE(Look(subject).quarantined());
 }
 

@@ -16,7 +16,7 @@ TEST_F(CoreBench, AnEffectStartsOnlyAfterItsPromiseIsDurableAndThePromiseRidesWi
   EXPECT_EQ(promise.items->at(0).events.back().type, "step.started");
   EXPECT_TRUE(steps.empty()) << "not durable yet";
   EXPECT_EQ(core->running_steps(), 0);
-  CarryOutOne(promise);
+  ExecuteOne(promise);
   Settle();
   ASSERT_EQ(steps.size(), 1u);
 
@@ -49,7 +49,7 @@ TEST_F(CoreBench, APromiseThatJoinsNeedsNoRowOfItsOwn) {
   ASSERT_EQ(item.completions.size(), 1u);
   EXPECT_EQ(item.completions[0].event_seq, item.events[0].seq);
   EXPECT_EQ(item.attempts.back().step_id, "step1");
-  CarryOutOne(fused);
+  ExecuteOne(fused);
   Settle();
   EndStep();
   Settle();
@@ -64,8 +64,8 @@ TEST_F(CoreBench, APromiseThatJoinsNeedsNoRowOfItsOwn) {
 }
 
 TEST_F(CoreBench, ManyHandsBuildAGroupCommit) {
-  Crew hands(3);
-  crew = &hands;
+  HelperThreads hands(3);
+  helpers = &hands;
   config.step_slots = 40;  // for ten runs at once; thirty have something to say
   StartCore();
   std::vector<SubjectId> subjects;
@@ -74,7 +74,7 @@ TEST_F(CoreBench, ManyHandsBuildAGroupCommit) {
   EXPECT_GE(first.items->size(), 10u);
   EXPECT_TRUE(std::is_sorted(first.items->begin(), first.items->end(),
                              [](const CommitItem& a, const CommitItem& b) { return a.subject < b.subject; }));
-  CarryOutOne(first);
+  ExecuteOne(first);
   for (int ended = 0; ended < 90; ++ended) {
     Settle();
     ASSERT_LE(core->running_steps(), 40);
@@ -100,7 +100,7 @@ TEST_F(CoreBench, AnotherCommitGoesBesideOneOnItsWayIfItIsWorthIt) {
   for (int round = 0; round < 100; ++round) {
     for (const Command& command : Take()) {
       EXPECT_FALSE(std::holds_alternative<command::Commit>(command)) << "one item beside eight waits";
-      CarryOutOne(command);
+      ExecuteOne(command);
     }
     Advance(milliseconds(10));
   }
@@ -110,8 +110,8 @@ TEST_F(CoreBench, AnotherCommitGoesBesideOneOnItsWayIfItIsWorthIt) {
   EXPECT_GE(second.items->size(), 4u);
   EXPECT_TRUE(std::any_of(second.items->begin(), second.items->end(), [&](const CommitItem& item) { return item.subject == late; }));
   EXPECT_NE(second.batch, first.batch);
-  CarryOutOne(second);  // the answers come in any order
-  CarryOutOne(first);
+  ExecuteOne(second);  // the answers come in any order
+  ExecuteOne(first);
   Settle();
   EXPECT_EQ(steps.size(), 12u);
 }
@@ -121,14 +121,14 @@ TEST_F(CoreBench, NothingStartsAfterTheTrustMargin) {
   const SubjectId subject = Create({.steps = 1, .effects = "n"});
   const auto promise = Await<command::Commit>();
   Advance(kTtl - config.trust_margin);  // the answer comes late: by now another worker may be near
-  CarryOutOne(promise);
+  ExecuteOne(promise);
   bool not_started = false;
   for (const Command& command : Take()) {
     EXPECT_FALSE(std::holds_alternative<command::RunStep>(command));
     if (const auto* commit = std::get_if<command::Commit>(&command)) {
       for (const Event& event : commit->items->at(0).events) not_started |= event.type == "attempt.not_started";
     }
-    CarryOutOne(command);
+    ExecuteOne(command);
   }
   EXPECT_TRUE(not_started);
   EXPECT_EQ(core->counts().steps_not_started, 1);
@@ -186,7 +186,7 @@ TEST_F(CoreBench, TheSlotOfADroppedStepIsNotFreeUntilItsRunnerComesBack) {
   ASSERT_EQ(steps.size(), 2u) << "the other slot works on";
   drop(1);
   EXPECT_EQ(core->lost_slots(), 2);
-  EXPECT_TRUE(Look(second).closed || core->held() == 0) << "what it held is given back: others can run it";
+  EXPECT_TRUE(Look(second).closed || core->held() == 0) << "what it held is released: others can run it";
   const SubjectId third = Create({.steps = 1, .effects = "n"});
   const std::int64_t claimed = core->counts().claimed;
   Live(milliseconds(2'000), milliseconds(100));
@@ -209,7 +209,7 @@ TEST_F(CoreBench, WhoIsShortOfSomethingGivesBackAndPauses) {
     void OnShortageOver() override { said.emplace_back("over"); }
   } tells;
   const SubjectId subject = Create({.steps = 1, .effects = "n"});
-  core = std::make_unique<WorkerCore>(config, kinds, random, &tells, crew);
+  core = std::make_unique<WorkerCore>(config, kinds, random, &tells, helpers);
   core->Start(clock.Steady());
   Settle();
   const auto end_short = [&] {
@@ -279,14 +279,14 @@ TEST_F(CoreBench, ABusyItemGoesAgain) {
   const SubjectId subject = Create({.steps = 1, .effects = "i"});
   const auto promise = Await<command::Commit>();
   memory.LockLease(subject);
-  CarryOutOne(promise);
+  ExecuteOne(promise);
   EXPECT_EQ(core->counts().busy, 1);
   const auto again = Await<command::Commit>();
   ASSERT_EQ(again.items->size(), 1u);
   EXPECT_EQ(again.items->at(0).chain, promise.items->at(0).chain) << "the same item";
   EXPECT_TRUE(steps.empty());
   memory.UnlockLease(subject);
-  CarryOutOne(again);
+  ExecuteOne(again);
   Settle();
   EXPECT_EQ(steps.size(), 1u);
   EXPECT_EQ(EventsOf(subject, "step.started"), 1);
@@ -298,12 +298,12 @@ TEST_F(CoreBench, AnUnknownCommitThatLandedIsReadBackAndNotSentAgain) {
   Settle();
   EndStep();
   store.FailNext("Commit", FaultyStore::Fault::kLostAnswer);
-  CarryOutOne(Await<command::Commit>());
+  ExecuteOne(Await<command::Commit>());
   EXPECT_EQ(core->counts().unknown_commits, 1);
   EXPECT_TRUE(steps.empty()) << "step1 is promised, but nobody knows yet";
   const auto back = Await<command::ReadBack>();
   ASSERT_EQ(back.items->size(), 1u);
-  CarryOutOne(back);
+  ExecuteOne(back);
   EXPECT_EQ(core->counts().unknown_landed, 1);
   EXPECT_EQ(told.found_recorded, 1u) << "the completion of step0";
   EXPECT_GT(told.batches.back(), SteadyTime::duration::zero()) << "counted from when it was first sent";
@@ -316,8 +316,8 @@ TEST_F(CoreBench, AnUnknownCommitThatDidNotLandIsSentAgainAfterReadingBack) {
   StartCore();
   const SubjectId subject = Create({.steps = 1, .effects = "i"});
   store.FailNext("Commit", FaultyStore::Fault::kLostRequest);
-  CarryOutOne(Await<command::Commit>());
-  CarryOutOne(Await<command::ReadBack>());
+  ExecuteOne(Await<command::Commit>());
+  ExecuteOne(Await<command::ReadBack>());
   EXPECT_EQ(core->counts().unknown_landed, 0);
   Live(milliseconds(500));
   EXPECT_EQ(steps.size(), 1u);
@@ -436,7 +436,7 @@ TEST_F(CoreBench, ClaimsGrowWhileTheyComeBackFull) {
   while (core->held() < 29) {
     const auto claim = Await<command::Claim>();
     asked.push_back(claim.request.max);
-    CarryOutOne(claim);
+    ExecuteOne(claim);
   }
   EXPECT_EQ(asked, (std::vector{2, 4, 8, 8, 8})) << "no larger, and the last found all there was";
   core->OnWorkHint(clock.Steady());

@@ -22,10 +22,10 @@ class CoreSticky : public CoreBench {
     auto claim = Await<command::Claim>();
     claim.request.keys = Keys();
     ASSERT_FALSE(claim.request.keys->empty());
-    CarryOutOne(claim);
+    ExecuteOne(claim);
     Settle();
   }
-  // A run of two steps whose first has ended: given back, and on its way to whoever reads its message.
+  // A run of two steps whose first has ended: released, and on its way to whoever reads its message.
   SubjectId FirstStepDone() {
     StartCore();
     const SubjectId subject = Create({.steps = 2, .effects = "i"});
@@ -36,7 +36,7 @@ class CoreSticky : public CoreBench {
     EXPECT_EQ(core->held(), 0);
     return subject;
   }
-  SessionId OpenOther() {
+  WorkerSessionId OpenOther() {
     SessionRequest request;
     request.worker_name = "other";
     request.ttl = milliseconds(60'000);
@@ -80,7 +80,7 @@ TEST_F(CoreSticky, WhatAnotherHeldSinceIsRestored) {
   request.keys = Keys();
   const auto claimed = memory.Claim(request);
   ASSERT_EQ(claimed->claimed.size(), 1u);
-  ASSERT_TRUE(memory.GiveBack(subject, request.session, claimed->claimed[0].token));
+  ASSERT_TRUE(memory.ReleaseLease(subject, request.session, claimed->claimed[0].token));
   ClaimByKeys();
   EXPECT_EQ(core->counts().claimed_sticky, 0);
   ExpectEndsAsUsual(subject);
@@ -92,7 +92,7 @@ TEST_F(CoreSticky, AStateThatIsNotTheHeadsIsForgottenAndTheJournalRead) {
   ClaimByKeys();
   store.other_head = false;
   EXPECT_EQ(core->held(), 0);
-  EXPECT_EQ(told.given_back.size(), 1u);
+  EXPECT_EQ(told.released.size(), 1u);
   EXPECT_TRUE(told.quarantines.empty()) << "nothing is wrong with the run";
   ClaimByKeys();
   EXPECT_EQ(core->counts().claimed_sticky, 0);
@@ -104,19 +104,19 @@ TEST_F(CoreSticky, AStateForgottenMeanwhileCostsAClaim) {
   core->OnWorkHint(clock.Steady());
   auto claim = Await<command::Claim>();
   claim.request.keys = Keys();
-  const Token given_back = claim.request.given_back(subject);
-  EXPECT_GT(given_back.value, 0);
+  const Token released = claim.request.released_token(subject);
+  EXPECT_GT(released.value, 0);
   claim.cache->Forget(subject);
-  claim.request.given_back = [=](const SubjectId&) { return given_back; };
-  CarryOutOne(claim);
+  claim.request.released_token = [=](const SubjectId&) { return released; };
+  ExecuteOne(claim);
   Settle();
-  EXPECT_EQ(told.given_back.size(), 1u);
+  EXPECT_EQ(told.released.size(), 1u);
   ClaimByKeys();
   ExpectEndsAsUsual(subject);
 }
 
 TEST_F(CoreSticky, WhoseAttemptFailedIsRestored) {
-  config.subject.hold_wait = milliseconds(0);  // given back until it is tried again
+  config.subject.hold_wait = milliseconds(0);  // released until it is tried again
   StartCore();
   const SubjectId subject = Create({.steps = 1, .effects = "i"});
   ClaimByKeys();
@@ -151,8 +151,8 @@ TEST_F(CoreSticky, TheMemoryIsBoundedAndTheLongestKeptGoesFirst) {
   }
   EXPECT_EQ(cache.size(), 3u);
   EXPECT_LE(cache.bytes(), std::size_t(3 * 1024 + 512));
-  EXPECT_EQ(cache.GivenBack(subjects[1]).value, 0);
-  EXPECT_EQ(cache.GivenBack(subjects[2]).value, 3);
+  EXPECT_EQ(cache.ReleasedToken(subjects[1]).value, 0);
+  EXPECT_EQ(cache.ReleasedToken(subjects[2]).value, 3);
   StickyCache::State newer;
   newer.token = Token{9};
   cache.Put(subjects[2], std::move(newer));

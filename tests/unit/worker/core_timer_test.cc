@@ -17,7 +17,7 @@ class CoreTimer : public CoreBench {
     for (auto commands = Take(); !commands.empty(); commands = Take()) {
       for (const Command& command : commands) {
         const bool tells = std::holds_alternative<command::OpenSession>(command) || std::holds_alternative<command::Heartbeat>(command);
-        auto deliver = CarryOut(carry_out, command, clock.Steady());
+        auto deliver = ExecuteCommand(executor, command, clock.Steady());
         if (tells) Advance(late);
         deliver(*core, clock.Steady());
       }
@@ -30,16 +30,16 @@ class CoreTimer : public CoreBench {
     }
   }
   SubjectId CreateWaiting(Json time) {
-    WorkflowSpec spec;
-    spec.name = "waits";
-    StepSpec step;
+    WorkflowDefinition definition;
+    definition.name = "waits";
+    StepDefinition step;
     step.name = "nap";
     step.type = StepType::kWait;
-    step.wait = WaitSpec{false, std::move(time)};
-    spec.steps.push_back(std::move(step));
+    step.wait = WaitDefinition{false, std::move(time)};
+    definition.steps.push_back(std::move(step));
     workflow::CreateRequest request;
     request.subject = SubjectId{ids.Make()};
-    auto item = workflow::MakeCreateItem(*workflows, spec, std::move(request));
+    auto item = workflow::MakeCreateItem(*workflows, definition, std::move(request));
     EXPECT_TRUE(item.ok());
     return Create(std::move(*item));
   }
@@ -55,7 +55,7 @@ TEST_F(CoreTimer, WhatTheDatabaseFiredHasItsTimeBehindIt) {
   const SubjectId subject = CreateWaiting(30);  // longer than a lease is held for it
   LiveLate(milliseconds(2'000));
   ASSERT_EQ(EventsOf(subject, "step.waiting"), 1);
-  ASSERT_EQ(core->held(), 0) << "given back meanwhile";
+  ASSERT_EQ(core->held(), 0) << "released meanwhile";
   const WallTime due = Look(subject).timers.at("wait:nap");
   while (clock.Wall() + 2 * kLate < due) LiveLate(milliseconds(20));
   Advance(std::chrono::duration_cast<milliseconds>(due - clock.Wall()) + milliseconds(1));
@@ -63,7 +63,7 @@ TEST_F(CoreTimer, WhatTheDatabaseFiredHasItsTimeBehindIt) {
   core->OnWorkHint(clock.Steady());
   for (auto commands = Take(); !commands.empty(); commands = Take()) {
     for (const Command& command : commands) {
-      if (!std::holds_alternative<command::Heartbeat>(command)) CarryOutOne(command);  // that one is still on its way
+      if (!std::holds_alternative<command::Heartbeat>(command)) ExecuteOne(command);  // that one is still on its way
     }
   }
   ASSERT_EQ(EventsOf(subject, "step.completed"), 1) << "the timer is gone from the table: what it said must not be lost";

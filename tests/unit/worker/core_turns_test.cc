@@ -23,9 +23,9 @@ class CoreTurns : public CoreBench {
   }
   void One(const Command& command) {
     const auto* commit = std::get_if<command::Commit>(&command);
-    if (!commit) return CarryOutOne(command);
+    if (!commit) return ExecuteOne(command);
     const auto is_locked = [&](const CommitItem& item) { return locked.contains(item.subject); };
-    if (!std::all_of(commit->items->begin(), commit->items->end(), is_locked)) return CarryOutOne(command);
+    if (!std::all_of(commit->items->begin(), commit->items->end(), is_locked)) return ExecuteOne(command);
     const CommitOutcome busy{CommitOutcome::Kind::kBusy, 0, ""};
     core->OnCommitted(clock.Steady(), commit->batch, std::vector<CommitOutcome>(commit->items->size(), busy));
   }
@@ -65,8 +65,8 @@ TEST_F(CoreTurns, ADrainGivesBackWhatIsIdleWhileACommitIsOnItsWay) {
   EndStep();
   core->Drain(clock.Steady());
   std::optional<command::Commit> slow;  // never answered
-  bool given_back = false;
-  for (int round = 0; round < 300 && !given_back; ++round) {
+  bool released = false;
+  for (int round = 0; round < 300 && !released; ++round) {
     Advance(milliseconds(10));
     for (const Command& command : Take()) {
       const auto* commit = std::get_if<command::Commit>(&command);
@@ -74,11 +74,11 @@ TEST_F(CoreTurns, ADrainGivesBackWhatIsIdleWhileACommitIsOnItsWay) {
         slow = *commit;
         continue;
       }
-      given_back = given_back || (commit && commit->items->front().disposition == Disposition::kRelease);
-      CarryOutOne(command);
+      released = released || (commit && commit->items->front().disposition == Disposition::kRelease);
+      ExecuteOne(command);
     }
   }
-  EXPECT_TRUE(given_back) << "its step did not end in time";
+  EXPECT_TRUE(released) << "its step did not end in time";
 }
 
 TEST_F(CoreTurns, NoMoreStepsThanSlotsWhateverIsOnItsWay) {
@@ -91,9 +91,9 @@ TEST_F(CoreTurns, NoMoreStepsThanSlotsWhateverIsOnItsWay) {
   core->OnWorkHint(clock.Steady());
   for (int round = 0; round < 20; ++round) {
     Advance(milliseconds(10));
-    for (const Command& command : Take()) CarryOutOne(command);
+    for (const Command& command : Take()) ExecuteOne(command);
   }
-  CarryOutOne(first);
+  ExecuteOne(first);
   Settle();
   EXPECT_EQ(core->running_steps(), 1);
 }
@@ -115,16 +115,16 @@ TEST_F(CoreTurns, ASlotGoesToTheNextNotToTheSameAgain) {
 }
 
 // The claim is granted, and what it granted takes long to restore: the session lives on, and asks what it holds.
-TEST_F(CoreTurns, WhatASlowClaimWasGrantedIsNotGivenBack) {
+TEST_F(CoreTurns, WhatASlowClaimWasGrantedIsNotReleased) {
   config.reconcile_every = milliseconds(1'000);
   StartCore();
   std::vector<SubjectId> runs;
   for (int n = 0; n < 5; ++n) runs.push_back(Create({.steps = 3, .effects = "r"}));
   core->OnWorkHint(clock.Steady());
   const auto claim = Await<command::Claim>();
-  auto report = CarryOut(carry_out, claim, clock.Steady());
+  auto report = ExecuteCommand(executor, claim, clock.Steady());
   Live(milliseconds(3'500));
-  EXPECT_TRUE(told.given_back.empty());
+  EXPECT_TRUE(told.released.empty());
   report(*core, clock.Steady());
   Settle();
   EXPECT_EQ(core->held(), 5);
@@ -148,7 +148,7 @@ class CoreRounds : public CoreTurns {
     const auto first = Await<command::Commit>();
     EndStep();
     ASSERT_TRUE(Commits().empty());
-    CarryOutOne(first);
+    ExecuteOne(first);
     ASSERT_TRUE(Commits().empty()) << "the step that begins in this round is waited for";
     ASSERT_EQ(steps.size(), 1u);
     EXPECT_TRUE(core->waits_a_round());
@@ -161,7 +161,7 @@ class CoreRounds : public CoreTurns {
       if (const auto* commit = std::get_if<command::Commit>(&command)) {
         commits.push_back(*commit);
       } else {
-        CarryOutOne(command);
+        ExecuteOne(command);
       }
     }
     return commits;

@@ -31,31 +31,31 @@ class HeldSubjectsTest : public ::testing::Test {
     auto restored =
         Restore(claimed.subject, claimed.snapshot, claimed.events, [&](const Hash256& hash) { return store_.GetContent(hash); });
     const SubjectId subject = claimed.subject;
-    held_.Take(subject, std::make_unique<SubjectRun>(std::move(claimed), std::move(*restored), kind_, session_, SubjectLimits{}));
+    held_.Take(subject, std::make_unique<LeasedSubject>(std::move(claimed), std::move(*restored), kind_, session_, SubjectLimits{}));
     return subject;
   }
   std::vector<SubjectId> InTurn(const SubjectId& first = {}, bool all = false) {
     held_.Look(context_.now);
     std::vector<SubjectId> ids;
-    for (const SubjectRun* run : held_.InTurn(first, all)) ids.push_back(run->subject());
+    for (const LeasedSubject* run : held_.InTurn(first, all)) ids.push_back(run->subject());
     return ids;
   }
   // Builds its item and commits it.
   std::vector<StepCall> Say(const SubjectId& subject) {
-    SubjectRun* run = held_.Change(subject);
+    LeasedSubject* run = held_.Change(subject);
     auto built = run->BuildItem(context_);
     EXPECT_TRUE(built.ok() && built->has_value());
     EXPECT_TRUE(InTurn().empty()) << "it waits for its commit";
     auto outcomes = store_.Commit({&**built, 1});
     run = held_.Change(subject);
-    EXPECT_EQ(run->OnOutcome(outcomes->front()), SubjectRun::After::kGoOn);
+    EXPECT_EQ(run->OnOutcome(outcomes->front()), LeasedSubject::After::kGoOn);
     return run->TakeStarts();
   }
 
   ManualClock clock_;
   MemoryStore store_{clock_};
   const CounterKind kind_;
-  SessionId session_;
+  WorkerSessionId session_;
   BuildContext context_;
   HeldSubjects held_;
 };

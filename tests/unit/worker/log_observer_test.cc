@@ -10,7 +10,7 @@ TEST_F(CoreBench, EachOfTheSixMoves) {
   SetLogLevel(LogLevel::kOff);
   Metrics metrics;
   LogObserver observer(metrics);
-  carry_out.on_restore = [&](double ms, std::int64_t events) { observer.OnRestore(ms, events); };
+  executor.on_restore = [&](double ms, std::int64_t events) { observer.OnRestore(ms, events); };
   const auto start = [&] {
     core = std::make_unique<WorkerCore>(config, kinds, random, &observer);
     core->Start(clock.Steady());

@@ -8,7 +8,7 @@
 #include "shared/capability/standard.h"
 #include "shared/workflow/run_view.h"
 #include "shared/workflow/workflow_kind.h"
-#include "worker/subject_run.h"
+#include "worker/leased_subject.h"
 
 namespace acl::test {
 namespace {
@@ -110,7 +110,7 @@ Driven GoOn(const std::vector<Event>& before, int seconds) {
   }
   SubjectLimits limits;
   limits.hold_wait = std::chrono::hours(1);
-  SubjectRun run(claimed, *restored, *kind, SessionId{}, limits);
+  LeasedSubject run(claimed, *restored, *kind, WorkerSessionId{}, limits);
   BuildContext context;
   context.free_slots = 4;
   Driven driven{before, {}};

@@ -21,14 +21,14 @@ TEST(PollPace, LooksRarelyWhileEveryDoorbellIsConnected) {
   PollPace pace(milliseconds(20), milliseconds(500));
   SteadyTime now{};
   EXPECT_LE(LongestWait(pace, now), milliseconds(500));
-  pace.SetRung(now, true);
-  const milliseconds rung = LongestWait(pace, now);
-  EXPECT_GT(rung, milliseconds(1'000));
-  EXPECT_LE(rung, milliseconds(4'000));
+  pace.SetNotified(now, true);
+  const milliseconds notified = LongestWait(pace, now);
+  EXPECT_GT(notified, milliseconds(1'000));
+  EXPECT_LE(notified, milliseconds(4'000));
   // A line is lost just after a look: the next is due within the plain wait, and so is every one after it.
   SeededRandom random(2);
   pace.Empty(now, random);
-  pace.SetRung(now, false);
+  pace.SetNotified(now, false);
   EXPECT_LE(pace.next() - now, milliseconds(500));
   EXPECT_LE(LongestWait(pace, now), milliseconds(500));
 }
@@ -36,7 +36,7 @@ TEST(PollPace, LooksRarelyWhileEveryDoorbellIsConnected) {
 TEST(PollPace, AHintIsFollowedAtOnceAndStartsTheBackoffAgain) {
   PollPace pace(milliseconds(20), milliseconds(500));
   SteadyTime now{};
-  pace.SetRung(now, true);
+  pace.SetNotified(now, true);
   LongestWait(pace, now);
   SeededRandom random(3);
   pace.Empty(now, random);

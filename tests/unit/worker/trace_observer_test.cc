@@ -124,7 +124,7 @@ TEST_F(TraceObserverTest, ATakeoverGoesOnWithTheSameTrace) {
   EXPECT_EQ(attempts[0].Attribute("acl.outcome"), "succeeded");
   const Sent &lost = attempts[1], &again = attempts[2];
   EXPECT_EQ(lost.Attribute("acl.outcome"), "lost");
-  EXPECT_EQ(lost.Attribute("acl.told_by"), "w2");
+  EXPECT_EQ(lost.Attribute("acl.reported_by"), "w2");
   EXPECT_EQ(lost.Attribute("acl.token"), std::to_string(first.value));
   EXPECT_EQ(lost.Text("spanId"), AttemptSpanId(subject, "step1", 1, first)) << "as the killed worker handed it out";
   EXPECT_THAT(lost.Links(), ::testing::ElementsAre(ClaimSpanId(subject, first)));

@@ -6,16 +6,16 @@
 #include <string>
 
 #include "shared/approval/decision_json.h"
-#include "shared/spec/loader.h"
+#include "shared/definition/loader.h"
 #include "shared/workflow/approvals.h"
 #include "tests/unit/workflow/run_driver.h"
 
 namespace acl::workflow::test {
 
-inline WorkflowSpec Asks(const std::string& steps, const std::string& more = "") {
+inline WorkflowDefinition Asks(const std::string& steps, const std::string& more = "") {
   Loaded loaded = LoadWorkflow("name: deploy\nmetadata: {owner: olga}\n" + more + "steps:\n" + steps, *TestCapabilities(), {});
   for (const Finding& finding : loaded.findings) EXPECT_NE(finding.severity, Finding::Severity::kError) << FormatFinding("", finding);
-  return loaded.spec ? *loaded.spec : WorkflowSpec{};
+  return loaded.definition ? *loaded.definition : WorkflowDefinition{};
 }
 
 // build (with something to undo), a gate of the given keys, ship

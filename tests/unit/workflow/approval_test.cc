@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "shared/approval/digest.h"
-#include "shared/spec/loader.h"
+#include "shared/definition/loader.h"
 #include "shared/workflow/approvals.h"
 #include "tests/unit/workflow/approval_runs.h"
 
@@ -345,20 +345,20 @@ TEST(Approvals, RealFilesFormsAreTakenWithoutAWord) {
                      *TestCapabilities(), {.for_submit = true});
     for (const Finding& finding : loaded.findings)
       EXPECT_EQ(finding.code, "unknown-capability") << FormatFinding("", finding);  // of the test's own registry
-    ASSERT_TRUE(loaded.spec);
-    EXPECT_TRUE(loaded.spec->steps[0].capability.empty());
+    ASSERT_TRUE(loaded.definition);
+    EXPECT_TRUE(loaded.definition->steps[0].capability.empty());
   }
 }
 
 TEST(Approvals, TheStoredFormKeepsAll) {
-  const WorkflowSpec spec = Asks(Deploy(
+  const WorkflowDefinition definition = Asks(Deploy(
       "inputs: {approver_role: '{{build.who}}', approval_timeout: 1d}, approval_config: {approvers: ['role:x', y], min_approvals: 2, "
       "allow_requester: false, remind: [1h, 2h], escalate: {after: 3h, to: z}, notify: hooks}"));
-  const Json stored = SpecToJson(spec);
-  EXPECT_EQ(stored["schema_version"], kSpecSchemaVersion);
-  const auto read = SpecFromJson(stored);
+  const Json stored = DefinitionToJson(definition);
+  EXPECT_EQ(stored["schema_version"], kDefinitionSchemaVersion);
+  const auto read = DefinitionFromJson(stored);
   ASSERT_TRUE(read.ok()) << read.error();
-  EXPECT_EQ(SpecToJson(*read), stored);
+  EXPECT_EQ(DefinitionToJson(*read), stored);
   EXPECT_EQ(read->steps[1].approval->approvers.size(), 2u);
 }
 

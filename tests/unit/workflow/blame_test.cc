@@ -13,8 +13,8 @@ using Outcome = StepResult::Outcome;
 
 // Three steps that run beside one another.
 RunDriver ThreeBeside() {
-  RunDriver run(MakeSpec({MakeStep("first"), MakeStep("a", "do.idempotent", {"first"}), MakeStep("b", "do.idempotent", {"first"}),
-                          MakeStep("c", "do.idempotent", {"first"})}));
+  RunDriver run(MakeDefinition({MakeStep("first"), MakeStep("a", "do.idempotent", {"first"}), MakeStep("b", "do.idempotent", {"first"}),
+                                MakeStep("c", "do.idempotent", {"first"})}));
   run.Claim();
   run.Pump();
   run.Finish("first", Ok());
@@ -60,7 +60,7 @@ TEST(Blame, IfNoneWasInFlightAtEachDeathNoneIsBlamed) {
 
 // A worker that died between its claim and its first commit: nothing says what was in flight, and the kernel quarantines the run.
 TEST(Blame, AfterAReleaseTheDeathsAreCountedAnew) {
-  RunDriver run(MakeSpec({MakeStep("kills", "do.idempotent")}));
+  RunDriver run(MakeDefinition({MakeStep("kills", "do.idempotent")}));
   run.Claim();
   for (int alone = 2; alone <= 5; ++alone) {  // the first is not known of
     run.Pump();

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "shared/definition/loader.h"
 #include "shared/kernel/create.h"
-#include "shared/spec/loader.h"
 #include "shared/workflow/approvals.h"
 #include "shared/workflow/undo_run.h"
 #include "tests/unit/workflow/run_driver.h"
@@ -30,7 +30,7 @@ steps:
   - {name: last, capability: do.effect, inputs: {paid: "{{trip.receipt}}"}, max_retries: 1}
 )";
 
-WorkflowSpec ParentSpec(const std::string& text = kParent) { return SpecOfFile(text); }
+WorkflowDefinition ParentDefinition(const std::string& text = kParent) { return DefinitionOfFile(text); }
 
 // The run that the last CHILD step of the parent asked for, as a coordinator makes it.
 RunDriver ChildOf(const RunDriver& parent, const Document* undone = nullptr) {
@@ -49,7 +49,7 @@ RunDriver ChildOf(const RunDriver& parent, const Document* undone = nullptr) {
   }
   request.inputs = asked["inputs"];
   if (asked.contains("requesters")) request.requesters = asked["requesters"].get<std::vector<std::string>>();
-  RunDriver child(*ChildSpecOf(*parent.state.Find("spec"), asked["workflow"]), std::move(request));
+  RunDriver child(*ChildDefinitionOf(*parent.state.Find("spec"), asked["workflow"]), std::move(request));
   child.now = parent.now;
   return child;
 }
@@ -73,7 +73,7 @@ StepResult Answer(const StartStep& step, int) {
 // A parent and the child of its step, which completes; then the parent fails.
 struct Family {
   Family()
-      : parent(ParentSpec()), child([this] {
+      : parent(ParentDefinition()), child([this] {
           parent.RunToEnd(Answer);
           return ChildOf(parent);
         }()) {}
@@ -87,7 +87,7 @@ struct Family {
 };
 
 TEST(Child, ItsOutputsAreTheStepsAndNobodyHoldsTheParentMeanwhile) {
-  RunDriver parent(ParentSpec());
+  RunDriver parent(ParentDefinition());
   parent.RunToEnd(Answer);
   EXPECT_EQ(parent.Step("trip").status, "RUNNING");
   ASSERT_TRUE(parent.Ask().waiting);
@@ -107,7 +107,7 @@ TEST(Child, ItsOutputsAreTheStepsAndNobodyHoldsTheParentMeanwhile) {
 }
 
 TEST(Child, ThatFailsFailsItsStepWithItsReason) {
-  RunDriver parent(ParentSpec());
+  RunDriver parent(ParentDefinition());
   parent.RunToEnd(Answer);
   RunDriver child = ChildOf(parent);
   child.RunToEnd([](const StartStep& step, int) { return step.step_id == "pay" ? Fails("no money", false) : Ok(); });
@@ -160,7 +160,7 @@ TEST(Child, WhatCannotBeUndoneIsListed) {
 
 TEST(Child, IsStoppedWithItsParentAndWaitedFor) {
   for (const bool compensate : {true, false}) {
-    RunDriver parent(ParentSpec());
+    RunDriver parent(ParentDefinition());
     parent.RunToEnd(Answer);
     RunDriver child = ChildOf(parent);
     child.Claim();
@@ -182,7 +182,7 @@ TEST(Child, IsStoppedWithItsParentAndWaitedFor) {
 }
 
 TEST(Child, AnEndThatIsNotWaitedForIsRefused) {
-  RunDriver parent(ParentSpec());
+  RunDriver parent(ParentDefinition());
   parent.RunToEnd(Answer);
   RunDriver child = ChildOf(parent);
   child.RunToEnd(Answer);
@@ -197,7 +197,7 @@ TEST(Child, AnEndThatIsNotWaitedForIsRefused) {
 TEST(Child, FourEyesLookAtWhoSubmittedTheParentAndItsTimeStandsMeanwhile) {
   CreateRequest request;
   request.submitter = "sam";
-  RunDriver parent(SpecOfFile(R"(
+  RunDriver parent(DefinitionOfFile(R"(
 name: parent
 metadata: {owner: olga}
 max_execution_time_seconds: 600
@@ -232,7 +232,7 @@ steps:
 }
 
 TEST(Child, OncePerItem) {
-  RunDriver parent(ParentSpec(R"(
+  RunDriver parent(ParentDefinition(R"(
 name: parent
 metadata: {owner: tester}
 workflows:
@@ -279,7 +279,7 @@ TEST(Child, WhoseOutputsAreMoreThanAParentTakesFailsAndUndoesItself) {
 }
 
 TEST(Child, HasNoMoreTimeThanItsParentAlsoWhileThatOnesClockStands) {
-  RunDriver parent(ParentSpec(R"(
+  RunDriver parent(ParentDefinition(R"(
 name: parent
 metadata: {owner: tester}
 max_execution_time_seconds: 60
@@ -299,7 +299,7 @@ TEST(Child, GoesNoDeeperThanItMay) {
   CreateRequest request;
   request.parent = CreateRequest::Parent{RunDriver::RunId(), "x", kDeepestChild};
   request.subject = *SubjectId::Parse("01890000-0000-7000-8000-000000000002");
-  RunDriver run(ParentSpec(), std::move(request));
+  RunDriver run(ParentDefinition(), std::move(request));
   run.RunToEnd(Answer);
   EXPECT_THAT(run.View().error, HasSubstr("go 8 deep, and no deeper"));
 }

@@ -45,7 +45,7 @@ RunDriver NextAfter(const RunDriver& before) {
 }
 
 TEST(ContinueAsNew, GoesOnUntilTheConditionSaysNo) {
-  RunDriver first(SpecOfFile(kLoop));
+  RunDriver first(DefinitionOfFile(kLoop));
   first.RunToEnd(Work);
   EXPECT_EQ(first.Status(), "COMPLETED");
   ASSERT_EQ(first.outbox.size(), 1u);
@@ -66,7 +66,7 @@ TEST(ContinueAsNew, GoesOnUntilTheConditionSaysNo) {
 }
 
 TEST(ContinueAsNew, CostsTheSameInEveryRound) {
-  RunDriver run(SpecOfFile(kLoop));
+  RunDriver run(DefinitionOfFile(kLoop));
   run.RunToEnd(Work);
   const std::size_t events = run.events.size();
   RunDriver next = NextAfter(run);
@@ -75,7 +75,7 @@ TEST(ContinueAsNew, CostsTheSameInEveryRound) {
 }
 
 TEST(ContinueAsNew, SignalsThatNobodyTookGoWithIt) {
-  RunDriver first(SpecOfFile(R"(
+  RunDriver first(DefinitionOfFile(R"(
 name: inbox
 metadata: {owner: tester}
 steps:
@@ -107,7 +107,7 @@ steps:
   - {name: next, continue_as_new: {}, depends_on: [begin]}
   - {name: slow, capability: do.effect, depends_on: [begin], max_retries: 1}
 )";
-  RunDriver good(SpecOfFile(text));
+  RunDriver good(DefinitionOfFile(text));
   good.Claim();
   good.Pump();
   good.Finish("begin", Ok());
@@ -117,7 +117,7 @@ steps:
   EXPECT_TRUE(good.outbox.empty());
   good.Finish("slow", Ok());
   EXPECT_EQ(good.outbox.size(), 1u);
-  RunDriver bad(SpecOfFile(text));
+  RunDriver bad(DefinitionOfFile(text));
   bad.Claim();
   bad.Pump();
   bad.Finish("begin", Ok());
@@ -129,14 +129,14 @@ steps:
 }
 
 TEST(ContinueAsNew, InputsThatDoNotFitFailTheStep) {
-  RunDriver run(SpecOfFile(kLoop));
+  RunDriver run(DefinitionOfFile(kLoop));
   run.RunToEnd([](const StartStep&, int) { return Ok({{"next", "two"}, {"seen", Json::array()}}); });
   EXPECT_EQ(run.Status(), "ROLLED_BACK");
   EXPECT_THAT(run.View().error, HasSubstr("continue_as_new: input 'round' must be an integer"));
 }
 
 TEST(ContinueAsNew, ContinuesOnce) {
-  RunDriver run(SpecOfFile(R"(
+  RunDriver run(DefinitionOfFile(R"(
 name: twice
 metadata: {owner: tester}
 steps:
@@ -163,12 +163,12 @@ steps:
   - {name: all, child: loop}
 )";
   for (const bool in_order : {true, false}) {
-    RunDriver parent(SpecOfFile(text));
+    RunDriver parent(DefinitionOfFile(text));
     parent.RunToEnd(Work);
     CreateRequest request;
     request.subject = *SubjectId::Parse(parent.outbox.back().key);
     request.parent = CreateRequest::Parent{RunDriver::RunId(), "all", 1};
-    RunDriver child(*ChildSpecOf(*parent.state.Find("spec"), "loop"), std::move(request));
+    RunDriver child(*ChildDefinitionOf(*parent.state.Find("spec"), "loop"), std::move(request));
     child.RunToEnd(Work);
     ASSERT_EQ(child.outbox.size(), 2u);  // the next run, and a word to the parent
     EXPECT_EQ(child.outbox[1].topic, "post/child_continued");
@@ -184,7 +184,7 @@ steps:
     if (!in_order) parent.Post("child_continued", continued);  // too late, and of no meaning
     EXPECT_EQ(parent.Status(), "COMPLETED") << in_order;
   }
-  RunDriver parent(SpecOfFile(text));
+  RunDriver parent(DefinitionOfFile(text));
   parent.RunToEnd(Work);
   const std::string child = parent.outbox.back().key;
   parent.Post("cancel", {{"reason", "enough"}});

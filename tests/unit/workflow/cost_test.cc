@@ -33,14 +33,14 @@ Cost CostOfStep(RunDriver& run, const std::string& capability) {
 }
 
 Cost LateStep(int total, const std::string& capability, bool wide) {
-  WorkflowSpec spec = MakeSpec({});
+  WorkflowDefinition definition = MakeDefinition({});
   for (int i = 0; i < total; ++i) {
-    StepSpec step = MakeStep("step" + std::to_string(100'000 + i), capability);
-    if (wide && i > 0) step.depends_on = {spec.steps[0].name};
+    StepDefinition step = MakeStep("step" + std::to_string(100'000 + i), capability);
+    if (wide && i > 0) step.depends_on = {definition.steps[0].name};
     step.inputs = {{"v", "{{value}}"}};
-    spec.steps.push_back(std::move(step));
+    definition.steps.push_back(std::move(step));
   }
-  RunDriver run(spec);
+  RunDriver run(definition);
   run.Claim();
   for (int i = 0; i < 8; ++i) CostOfStep(run, capability);
   return CostOfStep(run, capability);
@@ -61,9 +61,9 @@ TEST(Cost, PerStepIsTheSameInTenAndInTenThousandSteps) {
 }
 
 TEST(Cost, ARunOfTenThousandStepsRuns) {
-  WorkflowSpec spec = MakeSpec({});
-  for (int i = 0; i < 10'000; ++i) spec.steps.push_back(MakeStep("s" + std::to_string(i)));
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({});
+  for (int i = 0; i < 10'000; ++i) definition.steps.push_back(MakeStep("s" + std::to_string(i)));
+  RunDriver run(definition);
   run.RunToEnd([](const StartStep&, int) { return Ok(); }, 1, 20'000);
   EXPECT_EQ(run.Status(), "COMPLETED");
   EXPECT_EQ(run.View().steps_completed, 10'000);

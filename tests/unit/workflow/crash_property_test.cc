@@ -15,38 +15,39 @@ using Outcome = StepResult::Outcome;
 constexpr const char* kAnyCapability[] = {"do.pure",  "do.read",    "do.idempotent", "do.effect",
                                           "do.keyed", "file.write", "data.false",    "no.such"};
 
-void AddSteps(WorkflowSpec& spec, Random& random, int count, int parent, int branch, int depth);
+void AddSteps(WorkflowDefinition& definition, Random& random, int count, int parent, int branch, int depth);
 
 // Of a step, the scopes around it up to a FOREACH, which is the last: its items know no other's steps.
-std::vector<int> ScopesAround(const WorkflowSpec& spec, int parent) {
+std::vector<int> ScopesAround(const WorkflowDefinition& definition, int parent) {
   std::vector<int> around;
-  for (; parent >= 0; parent = spec.steps[std::size_t(parent)].parent) {
+  for (; parent >= 0; parent = definition.steps[std::size_t(parent)].parent) {
     around.push_back(parent);
-    if (spec.steps[std::size_t(parent)].foreach) break;
+    if (definition.steps[std::size_t(parent)].foreach) break;
   }
   return around;
 }
 
 // Some of the steps before it, wherever they stand, that it may wait for.
-std::vector<std::string> Across(const WorkflowSpec& spec, Random& random, int parent) {
-  const auto own = ScopesAround(spec, parent);
+std::vector<std::string> Across(const WorkflowDefinition& definition, Random& random, int parent) {
+  const auto own = ScopesAround(definition, parent);
   const auto item = [&](const std::vector<int>& around) {
-    return !around.empty() && spec.steps[std::size_t(around.back())].foreach ? around.back() : -1;
+    return !around.empty() && definition.steps[std::size_t(around.back())].foreach ? around.back() : -1;
   };
   std::vector<std::string> on;
-  for (std::size_t j = 0; j < spec.steps.size(); ++j) {
+  for (std::size_t j = 0; j < definition.steps.size(); ++j) {
     const bool holds_it = std::find(own.begin(), own.end(), int(j)) != own.end();
-    if (!holds_it && item(ScopesAround(spec, spec.steps[j].parent)) == item(own) && random.Below(6) == 0) on.push_back(spec.steps[j].name);
+    if (!holds_it && item(ScopesAround(definition, definition.steps[j].parent)) == item(own) && random.Below(6) == 0)
+      on.push_back(definition.steps[j].name);
   }
   return on;
 }
 
 // One that holds others: what it says of itself, and the steps.
-void MakeScope(WorkflowSpec& spec, Random& random, std::size_t place, int depth) {
-  StepSpec scope = MakeStep(spec.steps[place].name, "", spec.steps[place].depends_on);
-  scope.parent = spec.steps[place].parent;
-  scope.branch = spec.steps[place].branch;
-  scope.when = spec.steps[place].when;
+void MakeScope(WorkflowDefinition& definition, Random& random, std::size_t place, int depth) {
+  StepDefinition scope = MakeStep(definition.steps[place].name, "", definition.steps[place].depends_on);
+  scope.parent = definition.steps[place].parent;
+  scope.branch = definition.steps[place].branch;
+  scope.when = definition.steps[place].when;
   const StepType types[] = {StepType::kParallel, StepType::kSequence, StepType::kCondition, StepType::kForeach};
   scope.type = types[random.Below(4)];
   scope.fail_wait = random.Below(2) == 0;
@@ -64,54 +65,54 @@ void MakeScope(WorkflowSpec& spec, Random& random, std::size_t place, int depth)
     scope.foreach->max_failures = int(random.Below(3));
     scope.foreach->plain = random.Below(2) == 0;
   }
-  spec.steps[place] = scope;
+  definition.steps[place] = scope;
   if (scope.foreach && scope.foreach->plain) {
-    StepSpec body = MakeStep(scope.name + "[]", kAnyCapability[random.Below(7)]);
+    StepDefinition body = MakeStep(scope.name + "[]", kAnyCapability[random.Below(7)]);
     body.parent = int(place);
     body.inputs = {{"item", "{{item}} {{item_index}}"}};
     body.retry.max_attempts = 1 + int(random.Below(2));
-    if (random.Below(2) == 0) body.compensation = CompensationSpec{kAnyCapability[random.Below(6)], {{"v", "{{item}}"}}, "", {}};
-    spec.steps.push_back(std::move(body));
+    if (random.Below(2) == 0) body.compensation = CompensationDefinition{kAnyCapability[random.Below(6)], {{"v", "{{item}}"}}, "", {}};
+    definition.steps.push_back(std::move(body));
     return;
   }
-  for (int list = 0; list < lists; ++list) AddSteps(spec, random, 1 + int(random.Below(3)), int(place), list, depth + 1);
+  for (int list = 0; list < lists; ++list) AddSteps(definition, random, 1 + int(random.Below(3)), int(place), list, depth + 1);
 }
 
-void AddSteps(WorkflowSpec& spec, Random& random, int count, int parent, int branch, int depth) {
+void AddSteps(WorkflowDefinition& definition, Random& random, int count, int parent, int branch, int depth) {
   for (int i = 0; i < count; ++i) {
-    const std::size_t place = spec.steps.size();
-    StepSpec step = MakeStep("s" + std::to_string(place), kAnyCapability[random.Below(random.Below(8) == 0 ? 8 : 7)]);
+    const std::size_t place = definition.steps.size();
+    StepDefinition step = MakeStep("s" + std::to_string(place), kAnyCapability[random.Below(random.Below(8) == 0 ? 8 : 7)]);
     step.parent = parent;
     step.branch = branch;
     if (depth != 3 && random.Below(8) == 0) step.when = random.Below(2) == 0 ? "true" : "false";
-    if (parent >= 0 && random.Below(3) == 0) step.depends_on = Across(spec, random, parent);
+    if (parent >= 0 && random.Below(3) == 0) step.depends_on = Across(definition, random, parent);
     const bool scope = depth < 3 && random.Below(3) == 0;
     if (parent < 0 && i > 0 && random.Below(2) == 0) {
       for (std::size_t j = 0; j < place; ++j) {
-        if (random.Below(3) == 0 && spec.steps[j].parent < 0) step.depends_on.push_back("s" + std::to_string(j));
+        if (random.Below(3) == 0 && definition.steps[j].parent < 0) step.depends_on.push_back("s" + std::to_string(j));
       }
     }
     if (scope) {
-      spec.steps.push_back(std::move(step));
-      MakeScope(spec, random, place, depth);
+      definition.steps.push_back(std::move(step));
+      MakeScope(definition, random, place, depth);
       continue;
     }
     step.inputs = {{"text", "{{value}} of {{s0.value}}"}, {"step", i}};
     step.retry.max_attempts = 1 + int(random.Below(3));
     if (random.Below(3) == 0) step.retry.initial_delay = milliseconds(1 + std::int64_t(random.Below(500)));
     if (random.Below(4) == 0) step.step_timeout = std::chrono::seconds(1 + random.Below(5));
-    if (random.Below(2) == 0) step.compensation = CompensationSpec{kAnyCapability[random.Below(6)], {{"v", "{{value}}"}}, "", {}};
+    if (random.Below(2) == 0) step.compensation = CompensationDefinition{kAnyCapability[random.Below(6)], {{"v", "{{value}}"}}, "", {}};
     step.on_unknown_outcome = UnknownOutcome(random.Below(3));
     if (random.Below(6) == 0) {  // one that waits: fixed, from the state (which may hold no length of time), until a point in time
       const Json times[] = {Json(double(random.Below(800)) / 1000), Json("{{value}}ms"), Json("2027-01-15T08:00:01Z")};
       const auto form = random.Below(3);
-      const StepSpec was = step;
+      const StepDefinition was = step;
       step = MakeStep(step.name, "", step.depends_on);
       step.parent = parent;
       step.branch = branch;
       step.when = was.when;
       step.type = StepType::kWait;
-      step.wait = WaitSpec{form == 2, times[form]};
+      step.wait = WaitDefinition{form == 2, times[form]};
       if (parent >= 0 && random.Below(2) == 0) {  // for a signal, perhaps not for ever
         step.type = StepType::kSignal;
         step.wait.reset();
@@ -121,22 +122,22 @@ void AddSteps(WorkflowSpec& spec, Random& random, int count, int parent, int bra
         if (random.Below(2) == 0) step.signal->default_payload = Json(1);
       }
     }
-    spec.steps.push_back(std::move(step));
+    definition.steps.push_back(std::move(step));
   }
 }
 
 // Every second one has steps in steps.
-WorkflowSpec RandomSpec(Random& random) {
-  WorkflowSpec spec = MakeSpec({});
+WorkflowDefinition RandomDefinition(Random& random) {
+  WorkflowDefinition definition = MakeDefinition({});
   const bool scopes = random.Below(2) == 0;
-  AddSteps(spec, random, 1 + int(random.Below(scopes ? 4 : 9)), -1, 0, scopes ? 0 : 3);
+  AddSteps(definition, random, 1 + int(random.Below(scopes ? 4 : 9)), -1, 0, scopes ? 0 : 3);
   for (std::uint64_t g = random.Below(3); g > 0; --g) {
-    spec.global_compensation_steps.push_back({kAnyCapability[random.Below(6)], {{"v", "{{value}}"}}, "", {}});
-    spec.global_compensation_names.push_back("g");
+    definition.global_compensation_steps.push_back({kAnyCapability[random.Below(6)], {{"v", "{{value}}"}}, "", {}});
+    definition.global_compensation_names.push_back("g");
   }
-  spec.enable_auto_rollback = random.Below(5) != 0;
-  spec.max_execution_time = std::chrono::seconds(random.Below(4) == 0 ? 3 : 3600);
-  return spec;
+  definition.enable_auto_rollback = random.Below(5) != 0;
+  definition.max_execution_time = std::chrono::seconds(random.Below(4) == 0 ? 3 : 3600);
+  return definition;
 }
 
 StepResult RandomResult(Random& random, int fail_percent) {
@@ -249,8 +250,8 @@ void CheckEnd(const RunDriver& run) {
 void RunOne(std::uint64_t seed, int crash_percent) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   SeededRandom random(seed);
-  WorkflowSpec spec = RandomSpec(random);
-  RunDriver run(spec);
+  WorkflowDefinition definition = RandomDefinition(random);
+  RunDriver run(definition);
   run.Claim();
   const int fail_percent = int(random.Below(50));
   const int slots = 1 + int(random.Below(4));

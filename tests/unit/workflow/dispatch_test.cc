@@ -15,14 +15,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-StepSpec Away(std::string name, std::string capability = "do.pure", std::vector<std::string> depends_on = {}) {
-  StepSpec step = MakeStep(std::move(name), std::move(capability), std::move(depends_on));
+StepDefinition Away(std::string name, std::string capability = "do.pure", std::vector<std::string> depends_on = {}) {
+  StepDefinition step = MakeStep(std::move(name), std::move(capability), std::move(depends_on));
   step.queue = "gpu";
   return step;
 }
 
-RunDriver Begun(std::vector<StepSpec> steps) {
-  RunDriver run(MakeSpec(std::move(steps)));
+RunDriver Begun(std::vector<StepDefinition> steps) {
+  RunDriver run(MakeDefinition(std::move(steps)));
   run.Claim();
   run.Pump();
   return run;
@@ -34,23 +34,23 @@ TEST(Dispatch, AStepOnAnotherQueueGoesOutAsATaskAndTheRunWaitsForIt) {
   RunDriver run = Begun({MakeStep("a"), Away("b"), MakeStep("c")});
   run.Finish("a", Ok({{"x", 7}}));
   EXPECT_THAT(run.Pump(), IsEmpty());  // nothing to run here
-  ASSERT_TRUE(run.tasks.contains("b"));
-  EXPECT_EQ(run.tasks["b"].queue, "gpu");
-  EXPECT_EQ(run.tasks["b"].band, 1);
+  ASSERT_TRUE(run.dispatches.contains("b"));
+  EXPECT_EQ(run.dispatches["b"].queue, "gpu");
+  EXPECT_EQ(run.dispatches["b"].priority, 1);
   Json event = run.Last("step.dispatched");
   EXPECT_EQ(event["queue"], "gpu");
   EXPECT_EQ(event["attempt"], 1);
   EXPECT_FALSE(event["idempotency_key"].get<std::string>().empty());
   EXPECT_EQ(run.Step("b").status, "RUNNING");
   EXPECT_EQ(run.Step("b").queue, "gpu");
-  EXPECT_EQ(run.View().waiting, "task");
+  EXPECT_EQ(run.View().waiting, "dispatch");
   ASSERT_TRUE(run.Ask().waiting);
-  EXPECT_EQ(run.Ask().waiting->reason, "task");
+  EXPECT_EQ(run.Ask().waiting->reason, "dispatch");
 
-  run.FinishTask("b", Ok({{"y", 8}}));
+  run.FinishDispatch("b", Ok({{"y", 8}}));
   Json done = run.Last("step.completed");
   EXPECT_EQ(done["worker"], "w9");
-  EXPECT_EQ(done["task_token"], 77);
+  EXPECT_EQ(done["dispatch_token"], 77);
   EXPECT_TRUE(done.contains("inbox_id"));
   EXPECT_EQ(run.Step("b").queue, "");
   EXPECT_EQ((*run.Var("b"))["y"], 8);
@@ -61,12 +61,12 @@ TEST(Dispatch, AStepOnAnotherQueueGoesOutAsATaskAndTheRunWaitsForIt) {
 }
 
 TEST(Dispatch, AnotherPriorityAloneIsAnotherPlaceToo) {
-  StepSpec urgent = MakeStep("u");
-  urgent.band = 0;
+  StepDefinition urgent = MakeStep("u");
+  urgent.priority = 0;
   RunDriver run = Begun({urgent});
-  ASSERT_TRUE(run.tasks.contains("u"));
-  EXPECT_EQ(run.tasks["u"].queue, "default");
-  EXPECT_EQ(run.tasks["u"].band, 0);
+  ASSERT_TRUE(run.dispatches.contains("u"));
+  EXPECT_EQ(run.dispatches["u"].queue, "default");
+  EXPECT_EQ(run.dispatches["u"].priority, 0);
 }
 
 TEST(Dispatch, TheOfferHoldsTheCallItsKeyAndTheRunsFiles) {
@@ -76,15 +76,15 @@ TEST(Dispatch, TheOfferHoldsTheCallItsKeyAndTheRunsFiles) {
   file.hash = Hash256{9};
   file.size = 4;
   request.files = {file};
-  StepSpec step = Away("b", "do.idempotent");
+  StepDefinition step = Away("b", "do.idempotent");
   step.inputs = {{"text", "{{start}}!"}};
   step.attempt_timeout = std::chrono::seconds(9);
-  WorkflowSpec spec = MakeSpec({step});
-  spec.initial_state = {{"start", "go"}};
-  RunDriver run(spec, request);
+  WorkflowDefinition definition = MakeDefinition({step});
+  definition.initial_state = {{"start", "go"}};
+  RunDriver run(definition, request);
   run.Claim();
   run.Pump();
-  auto offer = OfferFromText("b", run.tasks["b"].payload);
+  auto offer = OfferFromText("b", run.dispatches["b"].payload);
   ASSERT_TRUE(offer.ok()) << offer.error();
   EXPECT_EQ(offer->step.call["inputs"]["text"], "go!");
   EXPECT_EQ(offer->step.effect, EffectClass::kIdempotent);
@@ -96,135 +96,135 @@ TEST(Dispatch, TheOfferHoldsTheCallItsKeyAndTheRunsFiles) {
 }
 
 TEST(Dispatch, StepsOfTwoQueuesAndOneHereOverlap) {
-  StepSpec other = Away("c");
+  StepDefinition other = Away("c");
   other.queue = "cpu";
   other.depends_on = {"s"};
   RunDriver run = Begun(
       {MakeStep("s"), Away("b", "do.pure", {"s"}), other, MakeStep("d", "do.pure", {"s"}), MakeStep("e", "do.pure", {"b", "c", "d"})});
   run.Finish("s", Ok());
   EXPECT_EQ(run.Pump(1).size(), 1u);
-  EXPECT_EQ(run.tasks.size(), 2u);
+  EXPECT_EQ(run.dispatches.size(), 2u);
   EXPECT_TRUE(run.running.contains("d"));
   EXPECT_FALSE(run.Ask().waiting) << "one runs here";
-  run.FinishTask("c", Ok());
+  run.FinishDispatch("c", Ok());
   run.Finish("d", Ok());
-  EXPECT_EQ(run.Ask().waiting->reason, "task");
-  run.FinishTask("b", Ok());
+  EXPECT_EQ(run.Ask().waiting->reason, "dispatch");
+  run.FinishDispatch("b", Ok());
   EXPECT_EQ(run.Pump().size(), 1u);
   run.Finish("e", Ok());
   EXPECT_EQ(run.Status(), "COMPLETED");
 }
 
-TEST(Dispatch, FullSlotsKeepNoTaskBack) {
+TEST(Dispatch, FullSlotsKeepNoDispatchBack) {
   RunDriver run =
       Begun({MakeStep("s"), MakeStep("long", "do.pure", {"s"}), MakeStep("more", "do.pure", {"s"}), Away("b", "do.pure", {"s"})});
   run.Finish("s", Ok());
   run.Pump(1);
   EXPECT_TRUE(run.running.contains("long"));
   run.Pump(0);
-  EXPECT_TRUE(run.tasks.contains("b"));
+  EXPECT_TRUE(run.dispatches.contains("b"));
 }
 
-TEST(Dispatch, ManyTasksGoOutAFewAtATime) {
-  std::vector<StepSpec> steps{MakeStep("s")};
+TEST(Dispatch, ManyDispatchesGoOutAFewAtATime) {
+  std::vector<StepDefinition> steps{MakeStep("s")};
   for (int i = 0; i < 100; ++i) steps.push_back(Away("t" + std::to_string(i), "do.pure", {"s"}));
   RunDriver run = Begun(std::move(steps));
   run.Finish("s", Ok());
   run.Pump();
-  EXPECT_EQ(run.tasks.size(), kMaxTasksOut);
-  EXPECT_EQ(run.Ask().waiting->reason, "task");
-  while (!run.tasks.empty()) {
-    run.FinishTask(run.tasks.begin()->first, Ok());
+  EXPECT_EQ(run.dispatches.size(), kMaxDispatchesOut);
+  EXPECT_EQ(run.Ask().waiting->reason, "dispatch");
+  while (!run.dispatches.empty()) {
+    run.FinishDispatch(run.dispatches.begin()->first, Ok());
     run.Pump();
   }
   EXPECT_EQ(run.Status(), "COMPLETED");
 }
 
-TEST(Dispatch, AFailureIsTriedAgainAsAnotherTaskAndCounts) {
-  StepSpec step = Away("b");
+TEST(Dispatch, AFailureIsTriedAgainAsAnotherDispatchAndCounts) {
+  StepDefinition step = Away("b");
   step.retry.max_attempts = 2;
   RunDriver run = Begun({step});
-  run.FinishTask("b", Fails("first"));
+  run.FinishDispatch("b", Fails("first"));
   EXPECT_EQ(run.Last("step.attempt_failed")["error"], "first");
   run.Pump();
-  EXPECT_EQ(run.tasks["b"].attempt_id, 2);
-  run.FinishTask("b", Fails("second"));
+  EXPECT_EQ(run.dispatches["b"].attempt_id, 2);
+  run.FinishDispatch("b", Fails("second"));
   EXPECT_EQ(run.View().error, "step 'b' failed: second");
   EXPECT_EQ(run.Step("b").attempts, 2);
 }
 
 TEST(Dispatch, EveryAttemptSendsTheSameKeyAndInputs) {
-  StepSpec step = Away("b");
+  StepDefinition step = Away("b");
   step.inputs = {{"t", "{{v}}"}};
   RunDriver run = Begun({step});
-  const std::string first = run.tasks["b"].payload;
-  run.FinishTask("b", Fails());
+  const std::string first = run.dispatches["b"].payload;
+  run.FinishDispatch("b", Fails());
   run.Pump();
-  EXPECT_EQ(run.tasks["b"].payload, first);
+  EXPECT_EQ(run.dispatches["b"].payload, first);
 }
 
-TEST(Dispatch, ATakeoverLeavesTasksAlone) {
+TEST(Dispatch, ATakeoverLeavesDispatchesAlone) {
   RunDriver run = Begun({Away("b", "do.effect")});
   const auto before = run.events.size();
   run.Crash();
   EXPECT_EQ(run.events.size(), before);
-  EXPECT_EQ(run.Ask().waiting->reason, "task");
-  run.FinishTask("b", Ok());
+  EXPECT_EQ(run.Ask().waiting->reason, "dispatch");
+  run.FinishDispatch("b", Ok());
   EXPECT_EQ(run.Status(), "COMPLETED");
 }
 
-TEST(Dispatch, ALostTaskRunsAgainUnlessItsEffectForbids) {
+TEST(Dispatch, ALostDispatchRunsAgainUnlessItsEffectForbids) {
   RunDriver run = Begun({Away("b", "do.idempotent")});
-  run.LoseTask("b");
+  run.LoseDispatch("b");
   EXPECT_THAT(run.Last("step.attempt_lost")["why"].get<std::string>(), HasSubstr("worker 'w9'"));
   EXPECT_EQ(run.Step("b").attempts, 0) << "does not count";
   run.Pump();
-  EXPECT_EQ(run.tasks["b"].attempt_id, 2);
+  EXPECT_EQ(run.dispatches["b"].attempt_id, 2);
 
   RunDriver asks = Begun({Away("b", "do.effect")});
-  asks.LoseTask("b");
+  asks.LoseDispatch("b");
   EXPECT_EQ(asks.Step("b").status, "UNCERTAIN");
   EXPECT_EQ(asks.Ask().waiting->reason, "uncertain");
   asks.Post("resolve", {{"step_id", "b"}, {"decision", "retry"}, {"by", "p"}});
   asks.Pump();
-  EXPECT_EQ(asks.tasks["b"].attempt_id, 2);
+  EXPECT_EQ(asks.dispatches["b"].attempt_id, 2);
 }
 
 TEST(Dispatch, ATaskThatKillsItsWorkersWaitsAndThenFails) {
   RunDriver run = Begun({Away("b")});
   for (int i = 1; i < 5; ++i) {
-    run.LoseTask("b");
+    run.LoseDispatch("b");
     if (i >= 2) {
       EXPECT_EQ(run.Ask().waiting->reason, "retry") << i;
       ASSERT_TRUE(run.FireNextTimer());
     }
     run.Pump();
-    ASSERT_TRUE(run.tasks.contains("b")) << i;
+    ASSERT_TRUE(run.dispatches.contains("b")) << i;
   }
-  run.LoseTask("b");
+  run.LoseDispatch("b");
   EXPECT_THAT(run.View().error, HasSubstr("5 workers in a row"));
 }
 
 TEST(Dispatch, LossesThatAreNotTheStepsDoingDoNotAddUp) {
   RunDriver run = Begun({Away("b")});
   for (int i = 0; i < 20; ++i) {
-    run.LoseTask("b", false);
+    run.LoseDispatch("b", false);
     run.Pump();
-    ASSERT_TRUE(run.tasks.contains("b"));
+    ASSERT_TRUE(run.dispatches.contains("b"));
   }
 }
 
-TEST(Dispatch, CancelWantsEveryTaskBackAndWaitsForTheirEnds) {
+TEST(Dispatch, CancelWantsEveryDispatchBackAndWaitsForTheirEnds) {
   RunDriver run = Begun({MakeStep("s"), Away("b", "do.pure", {"s"}), Away("c", "do.effect", {"s"})});
   run.Finish("s", Ok());
   run.Pump();
   run.Post("cancel", {{"compensate", true}});
   EXPECT_THAT(run.wanted_back, ElementsAre("b", "c"));
   EXPECT_FALSE(run.View().closed);
-  EXPECT_EQ(run.Ask().waiting->reason, "task");
-  run.FinishTask("b", Withdrawn());
+  EXPECT_EQ(run.Ask().waiting->reason, "dispatch");
+  run.FinishDispatch("b", Withdrawn());
   EXPECT_EQ(run.Step("b").status, "CANCELLED");
-  run.FinishTask("c", Ok());  // it had ended when it was asked to stop: kept, it may have to be undone
+  run.FinishDispatch("c", Ok());  // it had ended when it was asked to stop: kept, it may have to be undone
   EXPECT_EQ(run.Step("c").status, "COMPLETED");
   EXPECT_TRUE(run.View().closed);
   EXPECT_EQ(run.Status(), "FAILED");
@@ -233,60 +233,60 @@ TEST(Dispatch, CancelWantsEveryTaskBackAndWaitsForTheirEnds) {
 TEST(Dispatch, APausedRunKeepsWhatComesBackAndSendsNothingMore) {
   RunDriver run = Begun({Away("b"), Away("c")});
   run.Post("pause");
-  run.FinishTask("b", Ok());
+  run.FinishDispatch("b", Ok());
   EXPECT_EQ(run.Step("b").status, "COMPLETED");
   run.Pump();
-  EXPECT_TRUE(run.tasks.empty());
+  EXPECT_TRUE(run.dispatches.empty());
   EXPECT_EQ(run.Ask().waiting->reason, "paused");
   run.Post("resume");
   run.Pump();
-  EXPECT_TRUE(run.tasks.contains("c"));
+  EXPECT_TRUE(run.dispatches.contains("c"));
 }
 
 TEST(Dispatch, TheStepTimeoutCountsTheWaitForAWorker) {
-  StepSpec step = Away("b");
+  StepDefinition step = Away("b");
   step.step_timeout = std::chrono::seconds(30);
   RunDriver run = Begun({step});
-  ASSERT_TRUE(run.tasks["b"].deadline);
-  EXPECT_EQ(*run.tasks["b"].deadline, run.now + std::chrono::seconds(30));
+  ASSERT_TRUE(run.dispatches["b"].deadline);
+  EXPECT_EQ(*run.dispatches["b"].deadline, run.now + std::chrono::seconds(30));
   ASSERT_TRUE(run.FireNextTimer());
   EXPECT_THAT(run.wanted_back, ElementsAre("b"));
-  const int attempt = run.tasks["b"].attempt_id;
-  run.tasks.erase("b");
-  run.Post("task_result", *ParseJson(WithdrawnTaskText({"b", attempt})));
+  const int attempt = run.dispatches["b"].attempt_id;
+  run.dispatches.erase("b");
+  run.Post("dispatch_result", *ParseJson(WithdrawnDispatchText({"b", attempt})));
   EXPECT_THAT(run.View().error, HasSubstr("step timeout of 30 s passed before a worker of queue 'gpu' took it"));
   EXPECT_TRUE(run.View().closed);
 }
 
-TEST(Dispatch, TheRunsDeadlineWantsTasksBack) {
-  WorkflowSpec spec = MakeSpec({Away("b")});
-  spec.max_execution_time = std::chrono::seconds(5);
-  RunDriver run(spec);
+TEST(Dispatch, TheRunsDeadlineWantsDispatchesBack) {
+  WorkflowDefinition definition = MakeDefinition({Away("b")});
+  definition.max_execution_time = std::chrono::seconds(5);
+  RunDriver run(definition);
   run.Claim();
   run.Pump();
   ASSERT_TRUE(run.FireNextTimer());
   EXPECT_THAT(run.wanted_back, ElementsAre("b"));
-  run.LoseTask("b");
+  run.LoseDispatch("b");
   EXPECT_TRUE(run.View().closed);
   EXPECT_EQ(run.View().reason, "timeout");
 }
 
 TEST(Dispatch, TheCompensationOfADispatchedStepGoesToTheSameQueue) {
-  StepSpec step = Away("b", "do.idempotent");
-  step.compensation = CompensationSpec{"do.idempotent", {{"v", "{{y}}"}}, "", {}};
-  StepSpec bad = MakeStep("c");
+  StepDefinition step = Away("b", "do.idempotent");
+  step.compensation = CompensationDefinition{"do.idempotent", {{"v", "{{y}}"}}, "", {}};
+  StepDefinition bad = MakeStep("c");
   bad.retry.max_attempts = 1;
   RunDriver run = Begun({step, bad});
-  run.FinishTask("b", Ok({{"y", 3}}));
+  run.FinishDispatch("b", Ok({{"y", 3}}));
   run.Pump();
   run.Finish("c", Fails());
   run.Pump();
-  ASSERT_TRUE(run.tasks.contains("undo:b"));
-  EXPECT_EQ(run.tasks["undo:b"].queue, "gpu");
-  EXPECT_EQ(run.Ask().waiting->reason, "task");
-  run.LoseTask("undo:b");
+  ASSERT_TRUE(run.dispatches.contains("undo:b"));
+  EXPECT_EQ(run.dispatches["undo:b"].queue, "gpu");
+  EXPECT_EQ(run.Ask().waiting->reason, "dispatch");
+  run.LoseDispatch("undo:b");
   run.Pump();
-  run.FinishTask("undo:b", Ok());
+  run.FinishDispatch("undo:b", Ok());
   EXPECT_EQ(run.Status(), "ROLLED_BACK");
 }
 
@@ -303,18 +303,18 @@ TEST(Dispatch, FilesComeBackWithTheResultUnderTheRuleOfOverlappingSteps) {
   run.Finish("c", here);
   change.hash = Hash256{2};
   there.files = {change};
-  run.FinishTask("b", there);
+  run.FinishDispatch("b", there);
   EXPECT_THAT(run.View().error, HasSubstr("/workspace/f, which another step changed while it ran"));
   EXPECT_EQ((*FindFile(run.state, "f")).has_value(), false) << "rolled back";
 }
 
 TEST(Dispatch, AnUnexpectedResultIsRefusedByName) {
   RunDriver run = Begun({Away("b")});
-  run.Post("task_result", {{"step_id", "b"}, {"attempt", 9}, {"outcome", "succeeded"}});
-  EXPECT_THAT(run.Last("input.refused")["reason"].get<std::string>(), HasSubstr("no task of attempt 9"));
-  run.Post("task_result", {{"step_id", "b"}});
+  run.Post("dispatch_result", {{"step_id", "b"}, {"attempt", 9}, {"outcome", "succeeded"}});
+  EXPECT_THAT(run.Last("input.refused")["reason"].get<std::string>(), HasSubstr("no dispatch of attempt 9"));
+  run.Post("dispatch_result", {{"step_id", "b"}});
   EXPECT_THAT(run.Last("input.refused")["reason"].get<std::string>(), HasSubstr("outcome"));
-  EXPECT_TRUE(run.tasks.contains("b"));
+  EXPECT_TRUE(run.dispatches.contains("b"));
 }
 
 TEST(Dispatch, TooManyFilesFailTheStepWithTheWayOut) {
@@ -325,10 +325,10 @@ TEST(Dispatch, TooManyFilesFailTheStepWithTheWayOut) {
     file.hash = Hash256{1};
     request.files.push_back(file);
   }
-  RunDriver run(MakeSpec({Away("b")}), request);
+  RunDriver run(MakeDefinition({Away("b")}), request);
   run.Claim();
   run.Pump();
-  EXPECT_TRUE(run.tasks.empty());
+  EXPECT_TRUE(run.dispatches.empty());
   EXPECT_THAT(run.View().error, HasSubstr("run it on the run's own queue"));
 }
 

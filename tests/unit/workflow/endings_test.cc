@@ -24,9 +24,9 @@ Follows Of(const RunDriver& run) {
 }
 
 RunDriver Begun(const std::string& capability, bool compensated = false) {
-  StepSpec step = MakeStep("s", capability);
-  if (compensated) step.compensation = CompensationSpec{"do.idempotent", Json::object(), "", {}};
-  RunDriver run(MakeSpec({step}));
+  StepDefinition step = MakeStep("s", capability);
+  if (compensated) step.compensation = CompensationDefinition{"do.idempotent", Json::object(), "", {}};
+  RunDriver run(MakeDefinition({step}));
   run.Claim();
   EXPECT_EQ(run.Pump().size(), 1u);
   return run;
@@ -56,7 +56,7 @@ RunDriver Drained(const std::string& capability) {
   run.Finish("s", Stopped("its worker was drained"));
   return run;
 }
-RunDriver DoesNotComeBack(const std::string& capability) {  // as the worker's watchdog says it (worker/task_runs.h, Dropped)
+RunDriver DoesNotComeBack(const std::string& capability) {  // as the worker's watchdog says it (worker/dispatch_runs.h, Dropped)
   RunDriver run = Begun(capability);
   run.Finish("s", Ends(capability == "do.effect" ? Outcome::kUnknown : Outcome::kTimedOut));
   return run;
@@ -116,9 +116,9 @@ TEST(Endings, AnUnknownOutcomeIsWhatTheStepSays) {
   for (const auto& [on_unknown, follows] :
        {std::pair(UnknownOutcome::kAsk, Follows::kUnknown), std::pair(UnknownOutcome::kRetry, Follows::kFailedAgain),
         std::pair(UnknownOutcome::kFail, Follows::kFailed)}) {
-    StepSpec step = MakeStep("s", "do.effect");
+    StepDefinition step = MakeStep("s", "do.effect");
     step.on_unknown_outcome = on_unknown;
-    RunDriver run(MakeSpec({step}));
+    RunDriver run(MakeDefinition({step}));
     run.Claim();
     run.Pump();
     run.Finish("s", Ends(Outcome::kUnknown));
@@ -129,17 +129,17 @@ TEST(Endings, AnUnknownOutcomeIsWhatTheStepSays) {
 // A dispatched program that is stopped at its step's timeout has run; one that nobody took has not.
 TEST(Endings, OfADispatchedStepAtItsStepTimeout) {
   for (const bool taken : {true, false}) {
-    StepSpec step = MakeStep("s", "do.effect");
+    StepDefinition step = MakeStep("s", "do.effect");
     step.queue = "gpu";
     step.step_timeout = std::chrono::seconds(30);
-    RunDriver run(MakeSpec({step}));
+    RunDriver run(MakeDefinition({step}));
     run.Claim();
     run.Pump();
     ASSERT_TRUE(run.FireNextTimer());
-    const int attempt = run.tasks["s"].attempt_id;
-    run.tasks.erase("s");
-    TaskResult ended{.step_id = "s", .attempt_id = attempt, .result = Stopped("killed"), .worker = "w", .token = taken ? 5 : 0};
-    run.Post("task_result", *ParseJson(ResultToText(ended)));
+    const int attempt = run.dispatches["s"].attempt_id;
+    run.dispatches.erase("s");
+    DispatchResult ended{.step_id = "s", .attempt_id = attempt, .result = Stopped("killed"), .worker = "w", .token = taken ? 5 : 0};
+    run.Post("dispatch_result", *ParseJson(ResultToText(ended)));
     EXPECT_EQ(run.Step("s").status, taken ? "UNCERTAIN" : "FAILED");
   }
 }

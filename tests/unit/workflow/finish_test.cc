@@ -13,19 +13,19 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-StepSpec Booked(std::string name) {
-  StepSpec step = MakeStep(std::move(name));
-  step.compensation = CompensationSpec{"do.keyed", {{"was", "{{" + step.name + ".done}}"}}, "", {}};
+StepDefinition Booked(std::string name) {
+  StepDefinition step = MakeStep(std::move(name));
+  step.compensation = CompensationDefinition{"do.keyed", {{"was", "{{" + step.name + ".done}}"}}, "", {}};
   return step;
 }
 
-WorkflowSpec Trip() {
-  StepSpec fails = MakeStep("f");
+WorkflowDefinition Trip() {
+  StepDefinition fails = MakeStep("f");
   fails.retry.max_attempts = 1;
-  WorkflowSpec spec = MakeSpec({Booked("a"), Booked("b"), Booked("c"), fails});
-  spec.global_compensation_steps = {{"do.idempotent", {{"run", "{{run_id}}"}}, "", {}}, {"do.pure", Json::object(), "", {}}};
-  spec.global_compensation_names = {"first", "second"};
-  return spec;
+  WorkflowDefinition definition = MakeDefinition({Booked("a"), Booked("b"), Booked("c"), fails});
+  definition.global_compensation_steps = {{"do.idempotent", {{"run", "{{run_id}}"}}, "", {}}, {"do.pure", Json::object(), "", {}}};
+  definition.global_compensation_names = {"first", "second"};
+  return definition;
 }
 
 RunDriver::Script But(std::set<std::string> failing) {
@@ -123,7 +123,7 @@ TEST(Finish, WhatCannotBeFinishedSaysWhy) {
   EXPECT_THAT(ItemOf(ended, {.step_id = "a"}).message(), HasSubstr("no compensation of 'a' is left"));
   EXPECT_THAT(ItemOf(ended, {.step_id = "nothing"}).message(), HasSubstr("no compensation of 'nothing' is left"));
 
-  WorkflowSpec strict = Trip();
+  WorkflowDefinition strict = Trip();
   strict.strict_templates = true;
   strict.steps[1].compensation->inputs = {{"was", "{{nobody.knows}}"}};
   RunDriver run(strict);

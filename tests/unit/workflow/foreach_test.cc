@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "shared/spec/loader.h"
+#include "shared/definition/loader.h"
 #include "tests/unit/workflow/run_driver.h"
 
 namespace acl::workflow::test {
@@ -15,7 +15,7 @@ using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
 TEST(Foreach, EachItemIsAStepOfItsOwnAndResultsStandInTheOrderOfTheList) {
-  RunDriver run(SpecOfSteps(R"(
+  RunDriver run(DefinitionOfSteps(R"(
   - {name: each, capability: do.effect, foreach: [ann, bob, cyd], inputs: {who: "{{item}}", number: "{{item_index}}"}}
   - {name: last, capability: do.pure, inputs: {all: "{{each.results}}"}}
 )"));
@@ -35,7 +35,7 @@ TEST(Foreach, EachItemIsAStepOfItsOwnAndResultsStandInTheOrderOfTheList) {
 }
 
 TEST(Foreach, ABodyOfSeveralStepsSeesItsOwnItemOnly) {
-  RunDriver run(SpecOfSteps(R"(
+  RunDriver run(DefinitionOfSteps(R"(
   - {name: list, capability: do.pure}
   - name: each
     foreach: {in: "{{list.people}}", as: person}
@@ -73,7 +73,7 @@ TEST(Foreach, ABodyOfSeveralStepsSeesItsOwnItemOnly) {
 }
 
 TEST(Foreach, AnItemMayFailAsOftenAsItSays) {
-  RunDriver run(SpecOfSteps(R"(
+  RunDriver run(DefinitionOfSteps(R"(
   - name: each
     foreach: {in: [0, 1, 2, 3], max_failures: 1}
     steps:
@@ -94,7 +94,7 @@ TEST(Foreach, AnItemMayFailAsOftenAsItSays) {
 }
 
 TEST(Foreach, TooManyFailuresFailItAndItemsThatCompletedAreUndone) {
-  RunDriver run(SpecOfSteps(R"(
+  RunDriver run(DefinitionOfSteps(R"(
   - {name: each, capability: do.effect, foreach: {in: [0, 1, 2]}, max_concurrent: 1, max_retries: 1, compensation: {capability: do.pure, inputs: {i: "{{item}}"}}}
   - {name: last, capability: do.pure}
 )"));
@@ -111,7 +111,8 @@ TEST(Foreach, TooManyFailuresFailItAndItemsThatCompletedAreUndone) {
 }
 
 TEST(Foreach, AnItemIsTriedAgainOnItsOwn) {
-  RunDriver run(SpecOfSteps("  - {name: each, capability: do.effect, foreach: [0, 1], retry: {backoff: fixed, initial_delay: 10s}}\n"));
+  RunDriver run(
+      DefinitionOfSteps("  - {name: each, capability: do.effect, foreach: [0, 1], retry: {backoff: fixed, initial_delay: 10s}}\n"));
   run.Claim();
   run.Pump(8);
   run.Finish("each[0]", Fails());
@@ -124,7 +125,7 @@ TEST(Foreach, AnItemIsTriedAgainOnItsOwn) {
 }
 
 TEST(Foreach, InAForeach) {
-  RunDriver run(SpecOfSteps(R"(
+  RunDriver run(DefinitionOfSteps(R"(
   - name: outer
     foreach: {in: [[a, b], [c]], as: row}
     steps:
@@ -147,11 +148,11 @@ TEST(Foreach, InAForeach) {
 }
 
 TEST(Foreach, AnEmptyListAndNoList) {
-  RunDriver none(SpecOfSteps("  - {name: each, capability: do.pure, foreach: []}\n"));
+  RunDriver none(DefinitionOfSteps("  - {name: each, capability: do.pure, foreach: []}\n"));
   none.Claim();
   EXPECT_EQ(none.Status(), "COMPLETED");
   EXPECT_EQ((*none.Var("each"))["results"], Json::array());
-  RunDriver wrong(SpecOfSteps("  - {name: a, capability: do.pure}\n  - {name: each, capability: do.pure, foreach: '{{a.list}}'}\n"));
+  RunDriver wrong(DefinitionOfSteps("  - {name: a, capability: do.pure}\n  - {name: each, capability: do.pure, foreach: '{{a.list}}'}\n"));
   wrong.RunToEnd([](const StartStep&, int) { return Ok({{"list", 7}}); });
   EXPECT_EQ(wrong.Status(), "ROLLED_BACK");
   EXPECT_THAT(wrong.Step("each").error, HasSubstr("'foreach'"));
@@ -161,9 +162,9 @@ TEST(Foreach, AnEmptyListAndNoList) {
 TEST(Foreach, TenThousandItemsAtAFlatCost) {
   Json items = Json::array();
   for (int i = 0; i < 10'000; ++i) items.push_back(i);
-  WorkflowSpec spec = SpecOfSteps("  - {name: each, capability: do.pure, foreach: []}\n");
-  spec.steps[0].foreach->list = items;
-  RunDriver run(spec);
+  WorkflowDefinition definition = DefinitionOfSteps("  - {name: each, capability: do.pure, foreach: []}\n");
+  definition.steps[0].foreach->list = items;
+  RunDriver run(definition);
   run.Claim();
   std::size_t early = 0, late = 0;
   for (int done = 0; done < 10'000; ++done) {
@@ -179,9 +180,10 @@ TEST(Foreach, TenThousandItemsAtAFlatCost) {
 
 // Much that calls nothing is decided a part at a time.
 TEST(Foreach, ManyItemsThatAreSkippedAtOnceGoByParts) {
-  WorkflowSpec spec = SpecOfSteps("  - {name: each, foreach: [], steps: [{name: never, capability: do.pure, when: 'false'}]}\n");
-  for (int i = 0; i < 3'000; ++i) spec.steps[0].foreach->list.push_back(i);
-  RunDriver run(spec);
+  WorkflowDefinition definition =
+      DefinitionOfSteps("  - {name: each, foreach: [], steps: [{name: never, capability: do.pure, when: 'false'}]}\n");
+  for (int i = 0; i < 3'000; ++i) definition.steps[0].foreach->list.push_back(i);
+  RunDriver run(definition);
   run.Claim();
   EXPECT_LT(run.events.size(), 1'100u);
   EXPECT_EQ(run.Ask().waiting->reason, "timer");
@@ -193,7 +195,7 @@ TEST(Foreach, ManyItemsThatAreSkippedAtOnceGoByParts) {
 }
 
 TEST(Foreach, TheUndoOfItsCallMayNameItsOutputs) {
-  RunDriver run(SpecOfSteps(R"(
+  RunDriver run(DefinitionOfSteps(R"(
   - {name: each, capability: do.effect, foreach: [7, 8], compensation: {capability: do.pure, inputs: {id: "{{each.id}}"}}}
   - {name: last, capability: do.effect, max_retries: 1}
 )"));

@@ -15,7 +15,7 @@ using testing::ElementsAre;
 StepResult Named(const StartStep& step, int) { return Ok({{"from", step.step_id}}); }
 
 TEST(Forward, StepsRunInFileOrderAndTheRunCompletes) {
-  RunDriver run(MakeSpec({MakeStep("a"), MakeStep("b"), MakeStep("c")}));
+  RunDriver run(MakeDefinition({MakeStep("a"), MakeStep("b"), MakeStep("c")}));
   EXPECT_EQ(run.Status(), "PENDING");
   run.RunToEnd(Named);
   EXPECT_THAT(run.calls, ElementsAre("a", "b", "c"));
@@ -36,14 +36,14 @@ TEST(Forward, StepsRunInFileOrderAndTheRunCompletes) {
 
 // 20 steps of 7 MiB: the state would be 140 MiB.
 TEST(Forward, AStepWhoseOutputsTheRunHasNoRoomForFailsAndTheRunRollsBack) {
-  std::vector<StepSpec> steps;
+  std::vector<StepDefinition> steps;
   for (int n = 0; n < 20; ++n) {
     steps.push_back(MakeStep("s" + std::to_string(n)));
     if (n > 0) steps.back().depends_on = {steps[std::size_t(n) - 1].name};
     steps.back().retry.max_attempts = 3;
   }
-  steps[0].compensation = CompensationSpec{.capability = "do.effect"};
-  RunDriver run(MakeSpec(std::move(steps)));
+  steps[0].compensation = CompensationDefinition{.capability = "do.effect"};
+  RunDriver run(MakeDefinition(std::move(steps)));
   run.RunToEnd([](const StartStep& step, int) { return Ok({{"text", std::string(7 * limits::kMiB, step.step_id.back())}}); });
   EXPECT_EQ(run.Status(), "ROLLED_BACK");
   EXPECT_LE(run.state.stored_bytes(), limits::kRunStateBytes + 16 * limits::kMiB);
@@ -62,7 +62,7 @@ TEST(Forward, TheLastEventSaysWhatTheStateHolds) {
                                            {{{"b", Json::object()}}, {{"b", {{"y", 5}}}}}};
   for (const auto& [of_a, of_b] : outputs) {
     for (const bool b_is_last : {true, false}) {
-      RunDriver run(MakeSpec({MakeStep("r"), MakeStep("a", "do.pure", {"r"}), MakeStep("b", "do.pure", {"r"})}));
+      RunDriver run(MakeDefinition({MakeStep("r"), MakeStep("a", "do.pure", {"r"}), MakeStep("b", "do.pure", {"r"})}));
       run.Claim();
       run.Pump(2);
       run.Finish("r", Ok());
@@ -79,7 +79,7 @@ TEST(Forward, TheLastEventSaysWhatTheStateHolds) {
 }
 
 TEST(Forward, AStepWaitsForWhatItNamesAlsoIfThatStandsLater) {
-  RunDriver run(MakeSpec({MakeStep("late", "do.pure", {"z"}), MakeStep("x"), MakeStep("z", "do.pure", {"x"})}));
+  RunDriver run(MakeDefinition({MakeStep("late", "do.pure", {"z"}), MakeStep("x"), MakeStep("z", "do.pure", {"x"})}));
   run.RunToEnd(Named);
   EXPECT_THAT(run.calls, ElementsAre("x", "z", "late"));
 }
@@ -87,14 +87,14 @@ TEST(Forward, AStepWaitsForWhatItNamesAlsoIfThatStandsLater) {
 TEST(Forward, PlanOrderIsKeptWhenSeveralAreReady) {
   // After a: b and d are ready; b first, then what b makes ready, because it stands before d.
   RunDriver run(
-      MakeSpec({MakeStep("a"), MakeStep("b", "do.pure", {"a"}), MakeStep("c", "do.pure", {"b"}), MakeStep("d", "do.pure", {"a"})}));
+      MakeDefinition({MakeStep("a"), MakeStep("b", "do.pure", {"a"}), MakeStep("c", "do.pure", {"b"}), MakeStep("d", "do.pure", {"a"})}));
   run.RunToEnd(Named);
   EXPECT_THAT(run.calls, ElementsAre("a", "b", "c", "d"));
 }
 
 TEST(Forward, IndependentStepsOverlapUpToTheSlots) {
-  RunDriver run(MakeSpec({MakeStep("a"), MakeStep("b", "do.idempotent", {"a"}), MakeStep("c", "do.pure", {"a"}),
-                          MakeStep("d", "do.read", {"a"}), MakeStep("e", "do.pure", {"b", "c", "d"})}));
+  RunDriver run(MakeDefinition({MakeStep("a"), MakeStep("b", "do.idempotent", {"a"}), MakeStep("c", "do.pure", {"a"}),
+                                MakeStep("d", "do.read", {"a"}), MakeStep("e", "do.pure", {"b", "c", "d"})}));
   run.Claim();
   EXPECT_EQ(run.Pump(8).size(), 1u);
   run.Finish("a", Ok());
@@ -115,7 +115,7 @@ TEST(Forward, IndependentStepsOverlapUpToTheSlots) {
 }
 
 TEST(Forward, ReadyWorkWithoutRoomIsNotWaiting) {
-  RunDriver run(MakeSpec({MakeStep("a")}));
+  RunDriver run(MakeDefinition({MakeStep("a")}));
   run.Claim();
   Next next = run.Ask(0);
   EXPECT_TRUE(next.start.empty());
@@ -124,9 +124,9 @@ TEST(Forward, ReadyWorkWithoutRoomIsNotWaiting) {
 }
 
 TEST(State, OutputsStandUnderTheStepAndMergedOnTop) {
-  WorkflowSpec spec = MakeSpec({MakeStep("a"), MakeStep("b")});
-  spec.steps[1].inputs = {{"all", "{{x}} {{ y.z }} {{b | default('')}}"}};
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({MakeStep("a"), MakeStep("b")});
+  definition.steps[1].inputs = {{"all", "{{x}} {{ y.z }} {{b | default('')}}"}};
+  RunDriver run(definition);
   run.Claim();
   run.Pump();
   run.Finish("a", Ok({{"x", 1}, {"y", "first"}, {"b", "an output named like a step"}}));
@@ -145,10 +145,10 @@ TEST(State, OutputsStandUnderTheStepAndMergedOnTop) {
 // What no template can ask for has no entry of its own; one that is there (initial_state) goes with the outputs all the same, and one
 // with the name of a step never.
 TEST(State, OnlyWhatATemplateMentionsIsMerged) {
-  WorkflowSpec spec = MakeSpec({MakeStep("a"), MakeStep("b"), MakeStep("c")});
-  spec.initial_state = {{"count", 1}};
-  spec.steps[0].compensation = CompensationSpec{.capability = "do.pure", .inputs = {{"k", {"{{ undo.key }}"}}}};
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({MakeStep("a"), MakeStep("b"), MakeStep("c")});
+  definition.initial_state = {{"count", 1}};
+  definition.steps[0].compensation = CompensationDefinition{.capability = "do.pure", .inputs = {{"k", {"{{ undo.key }}"}}}};
+  RunDriver run(definition);
   run.Claim();
   run.Pump();
   run.Finish("a", Ok({{"x", 1}, {"undo", {{"key", 5}}}, {"count", 2}, {"c", 3}}));
@@ -163,7 +163,7 @@ TEST(State, OnlyWhatATemplateMentionsIsMerged) {
 }
 
 TEST(State, KeyOrderAndNumberTextSurvive) {
-  RunDriver run(MakeSpec({MakeStep("a")}));
+  RunDriver run(MakeDefinition({MakeStep("a")}));
   run.Claim();
   run.Pump();
   run.Finish("a", Ok(*ParseJson(R"({"z":220.0,"k":{"m":1,"b":2}})")));
@@ -171,15 +171,15 @@ TEST(State, KeyOrderAndNumberTextSurvive) {
 }
 
 TEST(State, InitialStateAndInputsAreVariables) {
-  WorkflowSpec spec = MakeSpec({MakeStep("a")});
-  spec.initial_state = {{"region", "eu"}, {"size", 1}};
-  spec.inputs.push_back({.name = "size", .type = "integer", .default_value = Json(5)});
-  spec.workflow_id = "report";
-  spec.steps[0].inputs = {{"r", "{{region}}"},      {"s", "{{size}}"},     {"i", "{{inputs.size}}"},
-                          {"w", "{{workflow_id}}"}, {"run", "{{run_id}}"}, {"none", "{{nothing.here}}"}};
+  WorkflowDefinition definition = MakeDefinition({MakeStep("a")});
+  definition.initial_state = {{"region", "eu"}, {"size", 1}};
+  definition.inputs.push_back({.name = "size", .type = "integer", .default_value = Json(5)});
+  definition.workflow_id = "report";
+  definition.steps[0].inputs = {{"r", "{{region}}"},      {"s", "{{size}}"},     {"i", "{{inputs.size}}"},
+                                {"w", "{{workflow_id}}"}, {"run", "{{run_id}}"}, {"none", "{{nothing.here}}"}};
   CreateRequest request;
   request.inputs = {{"size", 3}};
-  RunDriver run(spec, request);
+  RunDriver run(definition, request);
   run.Claim();
   auto started = run.Pump();
   ASSERT_EQ(started.size(), 1u);
@@ -190,21 +190,21 @@ TEST(State, InitialStateAndInputsAreVariables) {
 }
 
 TEST(State, MissingReferencesAreWarningsInTheView) {
-  StepSpec pure = MakeStep("a");
+  StepDefinition pure = MakeStep("a");
   pure.inputs = {{"x", "{{nothing.here}}"}};
-  StepSpec journaled = MakeStep("b", "do.idempotent");
+  StepDefinition journaled = MakeStep("b", "do.idempotent");
   journaled.inputs = {{"x", "{{nor.here}} {{a.from}}"}};
-  journaled.compensation = CompensationSpec{};
+  journaled.compensation = CompensationDefinition{};
   journaled.compensation->capability = "do.pure";
   journaled.compensation->inputs = {{"x", "{{b.gone}}"}};
-  StepSpec failing = MakeStep("f");
+  StepDefinition failing = MakeStep("f");
   failing.inputs = {{"x", "{{never}}"}};
-  WorkflowSpec spec = MakeSpec({pure, journaled, failing});
-  spec.global_compensation_steps.emplace_back();
-  spec.global_compensation_steps[0].capability = "do.pure";
-  spec.global_compensation_steps[0].inputs = {{"x", "{{not.there}}"}};
-  spec.global_compensation_names = {"g"};
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({pure, journaled, failing});
+  definition.global_compensation_steps.emplace_back();
+  definition.global_compensation_steps[0].capability = "do.pure";
+  definition.global_compensation_steps[0].inputs = {{"x", "{{not.there}}"}};
+  definition.global_compensation_names = {"g"};
+  RunDriver run(definition);
   run.RunToEnd([](const StartStep& step, int attempt) { return step.step_id == "f" ? Fails("no") : Named(step, attempt); });
   EXPECT_THAT(run.Step("a").missing, ElementsAre("nothing.here"));
   EXPECT_THAT(run.Step("b").missing, ElementsAre("nor.here", "compensation: b.gone"));
@@ -220,9 +220,9 @@ TEST(State, MissingReferencesAreWarningsInTheView) {
 
 // b and c overlap: what c's inputs missed is said although b has brought it before c ends.
 TEST(State, MissingIsWhatWasMissingAtTheStart) {
-  WorkflowSpec spec = MakeSpec({MakeStep("a"), MakeStep("b", "do.pure", {"a"}), MakeStep("c", "do.pure", {"a"})});
-  spec.steps[2].inputs = {{"x", "{{b.from}}"}};
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({MakeStep("a"), MakeStep("b", "do.pure", {"a"}), MakeStep("c", "do.pure", {"a"})});
+  definition.steps[2].inputs = {{"x", "{{b.from}}"}};
+  RunDriver run(definition);
   run.Claim();
   run.Pump();
   run.Finish("a", Ok());
@@ -234,10 +234,10 @@ TEST(State, MissingIsWhatWasMissingAtTheStart) {
 }
 
 TEST(State, StrictTemplatesHoldAtRunTime) {
-  WorkflowSpec spec = MakeSpec({MakeStep("a", "do.idempotent")});
-  spec.strict_templates = true;
-  spec.steps[0].inputs = {{"x", "{{nothing.here}} {{or | default('there')}}"}};
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({MakeStep("a", "do.idempotent")});
+  definition.strict_templates = true;
+  definition.steps[0].inputs = {{"x", "{{nothing.here}} {{or | default('there')}}"}};
+  RunDriver run(definition);
   run.Claim();
   auto started = run.Pump();
   ASSERT_EQ(started.size(), 1u);
@@ -249,42 +249,43 @@ TEST(State, StrictTemplatesHoldAtRunTime) {
   EXPECT_EQ(run.Step("a").attempts, 1);
   EXPECT_TRUE(run.View().warnings.empty());
 
-  spec.steps[0].inputs = {{"x", "{{or | default('there')}} {{run_id}}"}};
-  RunDriver fine(spec);
+  definition.steps[0].inputs = {{"x", "{{or | default('there')}} {{run_id}}"}};
+  RunDriver fine(definition);
   fine.RunToEnd(Named);
   EXPECT_EQ(fine.Status(), "COMPLETED");
 }
 
 TEST(State, AnAgentlessStepBelongsToTheOwnerWhoeverThatIs) {
-  WorkflowSpec spec = MakeSpec({MakeStep("a"), MakeStep("b")});
-  spec.owner.clear();
-  spec.steps[1].agent_name = "bot";
+  WorkflowDefinition definition = MakeDefinition({MakeStep("a"), MakeStep("b")});
+  definition.owner.clear();
+  definition.steps[1].agent_name = "bot";
   CreateRequest request;
   request.submitter = "ada";
-  RunDriver run(spec, request);
+  RunDriver run(definition, request);
   EXPECT_EQ(run.View().owner, "ada");
   EXPECT_EQ(run.Step("a").agent_name, "ada");
   EXPECT_EQ(run.Step("b").agent_name, "bot");
 }
 
 TEST(State, WrongInputsAreRefusedAtCreate) {
-  WorkflowSpec spec = MakeSpec({MakeStep("a")});
-  spec.inputs.push_back({.name = "size", .type = "integer", .required = true});
+  WorkflowDefinition definition = MakeDefinition({MakeStep("a")});
+  definition.inputs.push_back({.name = "size", .type = "integer", .required = true});
   auto kind = MakeWorkflowKind(TestCapabilities());
   CreateRequest request;
   request.subject = RunDriver::RunId();
-  auto item = MakeCreateItem(*kind, spec, request);
+  auto item = MakeCreateItem(*kind, definition, request);
   ASSERT_FALSE(item);
   EXPECT_EQ(item.code(), Code::kInvalid);
 }
 
 // A name is one thing: a step's outputs stand under its name, whatever outputs are called and whoever comes last.
 TEST(State, StepNamesWinOverOutputsOfThatName) {
-  WorkflowSpec spec = MakeSpec({MakeStep("content", "do.effect"), MakeStep("read", "do.effect"), MakeStep("timestamp", "do.effect"),
-                                MakeStep("late", "do.effect"), MakeStep("end", "do.effect")});
-  spec.steps[3].inputs = {{"x", "{{content.rendered}} {{timestamp.timestamp}} {{read.content}}"}, {"all", "{{timestamp}}"}};
-  spec.steps[2].inputs = {{"x", "{{late | default('not yet')}}"}};
-  RunDriver run(spec);
+  WorkflowDefinition definition =
+      MakeDefinition({MakeStep("content", "do.effect"), MakeStep("read", "do.effect"), MakeStep("timestamp", "do.effect"),
+                      MakeStep("late", "do.effect"), MakeStep("end", "do.effect")});
+  definition.steps[3].inputs = {{"x", "{{content.rendered}} {{timestamp.timestamp}} {{read.content}}"}, {"all", "{{timestamp}}"}};
+  definition.steps[2].inputs = {{"x", "{{late | default('not yet')}}"}};
+  RunDriver run(definition);
   const std::map<std::string, Json> outputs = {
       {"content", {{"rendered", "R"}}}, {"read", {{"content", "C"}, {"late", "L"}}}, {"timestamp", {{"timestamp", "T"}, {"zone", "utc"}}}};
   std::map<std::string, Json> inputs;
@@ -304,10 +305,10 @@ TEST(State, StepNamesWinOverOutputsOfThatName) {
 
 // Also where it says how it would be undone.
 TEST(State, ACompensationSeesTheStepNotAnOutputOfItsName) {
-  WorkflowSpec spec = MakeSpec({MakeStep("other"), MakeStep("a"), MakeStep("f")});
-  spec.steps[1].compensation = CompensationSpec{.capability = "do.pure", .inputs = {{"x", "{{a.id}} {{other.id}}"}}};
-  spec.steps[2].retry.max_attempts = 1;
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({MakeStep("other"), MakeStep("a"), MakeStep("f")});
+  definition.steps[1].compensation = CompensationDefinition{.capability = "do.pure", .inputs = {{"x", "{{a.id}} {{other.id}}"}}};
+  definition.steps[2].retry.max_attempts = 1;
+  RunDriver run(definition);
   Json undone;
   run.RunToEnd([&](const StartStep& step, int) {
     if (step.step_id == "undo:a") undone = step.call["inputs"];
@@ -321,10 +322,10 @@ TEST(State, ACompensationSeesTheStepNotAnOutputOfItsName) {
 TEST(State, AnEffectIsNotCalledWithWhatNothingAnswers) {
   for (const char* capability : {"do.pure", "do.read", "do.idempotent", "do.effect"}) {
     for (const bool need : {true, false}) {
-      WorkflowSpec spec = MakeSpec({MakeStep("a", capability)});
-      spec.effects_need_values = need;
-      spec.steps[0].inputs = {{"x", "to {{nothing.here}}"}};
-      RunDriver run(spec);
+      WorkflowDefinition definition = MakeDefinition({MakeStep("a", capability)});
+      definition.effects_need_values = need;
+      definition.steps[0].inputs = {{"x", "to {{nothing.here}}"}};
+      RunDriver run(definition);
       run.Claim();
       auto started = run.Pump();
       ASSERT_EQ(started.size(), 1u);
@@ -343,10 +344,10 @@ TEST(State, AnEffectIsNotCalledWithWhatNothingAnswers) {
 
 // docs/reference/other-runtimes.md#a-reference-run: the bare `timestamp` is the merged output.
 TEST(State, ReferenceRunOfTemplates) {
-  WorkflowSpec spec = MakeSpec({MakeStep("now", "do.read"), MakeStep("render")});
-  spec.initial_state = {{"run_id", "R1"}};
-  spec.steps[1].inputs = {{"template", "run_id={{run_id}}\nts={{timestamp}}\n"}};
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({MakeStep("now", "do.read"), MakeStep("render")});
+  definition.initial_state = {{"run_id", "R1"}};
+  definition.steps[1].inputs = {{"template", "run_id={{run_id}}\nts={{timestamp}}\n"}};
+  RunDriver run(definition);
   run.Claim();
   run.Pump();
   run.Finish("now", Ok({{"timestamp", "2026-01-01T00:00:00.000001Z"}, {"timezone", "utc"}}));
@@ -360,7 +361,7 @@ TEST(State, FilesAreEntriesAndPartOfTheCompletion) {
   at_start.hash = Hash256{1};
   at_start.size = 10;
   request.files.push_back(at_start);
-  RunDriver run(MakeSpec({MakeStep("w", "file.write")}), request);
+  RunDriver run(MakeDefinition({MakeStep("w", "file.write")}), request);
   EXPECT_NE(run.state.Find("file:in/data.csv"), nullptr);
   EXPECT_NE(run.state.Find("file:in"), nullptr);
   run.Claim();
@@ -401,7 +402,8 @@ TEST(State, TwoStepsThatChangeTheSamePathAtTheSameTime) {
     at_start.path = "x.txt";
     at_start.hash = Hash256{9};
     request.files.push_back(at_start);
-    RunDriver run(MakeSpec({MakeStep("start"), MakeStep("a", "file.write", {"start"}), MakeStep("b", "file.write", {"start"})}), request);
+    RunDriver run(MakeDefinition({MakeStep("start"), MakeStep("a", "file.write", {"start"}), MakeStep("b", "file.write", {"start"})}),
+                  request);
     run.Claim();
     run.Pump();
     run.Finish("start", Ok());
@@ -428,8 +430,9 @@ TEST(State, AFileInPlaceOfAFolderIntoWhichAnotherStepWrites) {
     inside.path = "d/x";
     inside.hash = Hash256{9};
     request.files.push_back(inside);
-    RunDriver run(MakeSpec({MakeStep("start"), MakeStep("copy", "file.write", {"start"}), MakeStep("write", "file.write", {"start"})}),
-                  request);
+    RunDriver run(
+        MakeDefinition({MakeStep("start"), MakeStep("copy", "file.write", {"start"}), MakeStep("write", "file.write", {"start"})}),
+        request);
     run.Claim();
     run.Pump();
     run.Finish("start", Ok());
@@ -444,33 +447,33 @@ TEST(State, AFileInPlaceOfAFolderIntoWhichAnotherStepWrites) {
   }
 }
 
-TEST(Create, TheListingAndTheQueueComeFromTheSpec) {
-  WorkflowSpec spec = MakeSpec({MakeStep("a")}, "nightly");
-  spec.version = "2.1.0";
-  spec.owner.clear();
-  spec.queue = "gpu";
-  spec.band = 0;
+TEST(Create, TheListingAndTheQueueComeFromTheDefinition) {
+  WorkflowDefinition definition = MakeDefinition({MakeStep("a")}, "nightly");
+  definition.version = "2.1.0";
+  definition.owner.clear();
+  definition.queue = "gpu";
+  definition.priority = 0;
   CreateRequest request;
   request.submitter = "user:ann";
-  request.spec_text = "name: nightly";
+  request.definition_text = "name: nightly";
   request.request_key = "k1";
-  RunDriver run(spec, request);
+  RunDriver run(definition, request);
   EXPECT_EQ(run.created.kind, "workflow");
   EXPECT_EQ(run.created.queue, "gpu");
-  EXPECT_EQ(run.created.band, 0);
+  EXPECT_EQ(run.created.priority, 0);
   EXPECT_EQ(run.created.request_key, "k1");
   ASSERT_TRUE(run.created.listing);
   EXPECT_EQ(run.created.listing->name, "nightly");
   EXPECT_EQ(run.created.listing->owner, "user:ann");
   EXPECT_EQ(run.created.listing->status, "PENDING");
-  EXPECT_EQ(run.created.listing->spec_text, "name: nightly");
+  EXPECT_EQ(run.created.listing->definition_text, "name: nightly");
 }
 
 TEST(Create, ACycleIsRefused) {
   auto kind = MakeWorkflowKind(TestCapabilities());
   CreateRequest request;
   request.subject = RunDriver::RunId();
-  auto item = MakeCreateItem(*kind, MakeSpec({MakeStep("a", "do.pure", {"b"}), MakeStep("b", "do.pure", {"a"})}), request);
+  auto item = MakeCreateItem(*kind, MakeDefinition({MakeStep("a", "do.pure", {"b"}), MakeStep("b", "do.pure", {"a"})}), request);
   ASSERT_FALSE(item);
   EXPECT_EQ(item.code(), Code::kInvalid);
 }

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "shared/definition/loader.h"
 #include "shared/kernel/publish.h"
-#include "shared/spec/loader.h"
 #include "tests/unit/workflow/run_driver.h"
 
 namespace acl::workflow::test {
@@ -15,17 +15,17 @@ using testing::HasSubstr;
 Loaded Publishes(const std::string& steps, const std::string& more = "") {
   return LoadWorkflow("name: test\nmetadata: {owner: tester}\n" + more + "steps:\n" + steps, *TestCapabilities(), {});
 }
-WorkflowSpec PublishingSpec(const std::string& steps, const std::string& more = "") {
+WorkflowDefinition PublishingDefinition(const std::string& steps, const std::string& more = "") {
   Loaded loaded = Publishes(steps, more);
   for (const Finding& finding : loaded.findings) EXPECT_NE(finding.severity, Finding::Severity::kError) << FormatFinding("", finding);
-  return loaded.spec ? *loaded.spec : WorkflowSpec{};
+  return loaded.definition ? *loaded.definition : WorkflowDefinition{};
 }
 
 TEST(Publish, SaysItInTheCommitThatCompletesIt) {
   RunDriver run(
-      PublishingSpec("  - {name: a, capability: do.pure}\n"
-                     "  - {name: tell, publish: {event: deploy.done, to: hooks, data: {what: '{{a.v}}', n: 1}}}\n"
-                     "  - {name: b, capability: do.effect}\n"));
+      PublishingDefinition("  - {name: a, capability: do.pure}\n"
+                           "  - {name: tell, publish: {event: deploy.done, to: hooks, data: {what: '{{a.v}}', n: 1}}}\n"
+                           "  - {name: b, capability: do.effect}\n"));
   run.Claim();
   run.Pump();
   run.Finish("a", Ok({{"v", "x"}}));
@@ -45,7 +45,8 @@ TEST(Publish, SaysItInTheCommitThatCompletesIt) {
 }
 
 TEST(Publish, ACloudEventGoesIntoItsTopic) {
-  RunDriver run(PublishingSpec("  - {name: tell, publish: {event: org.example.made, kafka: things, subject: 'things/1', data: [1]}}\n"));
+  RunDriver run(
+      PublishingDefinition("  - {name: tell, publish: {event: org.example.made, kafka: things, subject: 'things/1', data: [1]}}\n"));
   run.Claim();
   ASSERT_EQ(run.outbox.size(), 1u);
   EXPECT_EQ(run.outbox[0].topic, "cloudevent/org.example.made");
@@ -58,8 +59,8 @@ TEST(Publish, ACloudEventGoesIntoItsTopic) {
 
 TEST(Publish, EachItemSaysItsOwnUnderItsOwnId) {
   RunDriver run(
-      PublishingSpec("  - name: each\n    foreach: [x, y]\n    steps:\n"
-                     "      - {name: tell, publish: {event: e, to: hooks, data: '{{item}}'}}\n"));
+      PublishingDefinition("  - name: each\n    foreach: [x, y]\n    steps:\n"
+                           "      - {name: tell, publish: {event: e, to: hooks, data: '{{item}}'}}\n"));
   run.Claim();
   ASSERT_EQ(run.outbox.size(), 2u);
   EXPECT_NE(Json::parse(run.outbox[0].payload)["id"], Json::parse(run.outbox[1].payload)["id"]);
@@ -72,10 +73,11 @@ TEST(Publish, WhatMakesNoMessageFailsTheStep) {
                                           {"{event: e, to: '{{to}}'}", "'to' is 7; it must be"},
                                           {"{event: e, to: hooks, data: '{{long}}'}", "send where it lies instead"},
                                           {"{event: e, to: hooks, data: '{{nobody}}'}", "nobody"}}) {
-    WorkflowSpec spec = PublishingSpec("  - {name: tell, publish: " + said + "}\n",
-                                       "initial_state: {e: no good, to: 7, long: '" + std::string(kMostPublishedBytes, 'x') + "'}\n");
-    spec.effects_need_values = true;  // as it is submitted
-    RunDriver run(std::move(spec));
+    WorkflowDefinition definition =
+        PublishingDefinition("  - {name: tell, publish: " + said + "}\n",
+                             "initial_state: {e: no good, to: 7, long: '" + std::string(kMostPublishedBytes, 'x') + "'}\n");
+    definition.effects_need_values = true;  // as it is submitted
+    RunDriver run(std::move(definition));
     run.Claim();
     EXPECT_TRUE(run.outbox.empty()) << said;
     EXPECT_EQ(run.Status(), "ROLLED_BACK") << said;
@@ -102,12 +104,12 @@ TEST(Publish, TheLoaderSaysWhatIsWrong) {
 }
 
 TEST(Publish, IsKeptInTheStoredForm) {
-  const WorkflowSpec spec = PublishingSpec("  - {name: tell, publish: {event: e, kafka: t, subject: s, data: {a: 1}}}\n");
-  const Json stored = SpecToJson(spec);
-  EXPECT_EQ(stored["schema_version"], kSpecSchemaVersion);
-  const auto read = SpecFromJson(stored);
+  const WorkflowDefinition definition = PublishingDefinition("  - {name: tell, publish: {event: e, kafka: t, subject: s, data: {a: 1}}}\n");
+  const Json stored = DefinitionToJson(definition);
+  EXPECT_EQ(stored["schema_version"], kDefinitionSchemaVersion);
+  const auto read = DefinitionFromJson(stored);
   ASSERT_TRUE(read.ok()) << read.error();
-  EXPECT_EQ(SpecToJson(*read), stored);
+  EXPECT_EQ(DefinitionToJson(*read), stored);
 }
 
 }  // namespace

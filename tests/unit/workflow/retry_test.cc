@@ -15,10 +15,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Outcome = StepResult::Outcome;
 
-WorkflowSpec OneStep(const std::string& capability, int max_attempts = 3) {
-  WorkflowSpec spec = MakeSpec({MakeStep("s", capability)});
-  spec.steps[0].retry.max_attempts = max_attempts;
-  return spec;
+WorkflowDefinition OneStep(const std::string& capability, int max_attempts = 3) {
+  WorkflowDefinition definition = MakeDefinition({MakeStep("s", capability)});
+  definition.steps[0].retry.max_attempts = max_attempts;
+  return definition;
 }
 
 TEST(Retry, MaxRetriesCountsAttemptsWithAKnownOutcome) {
@@ -66,9 +66,10 @@ TEST(Retry, OutputsThatCannotBeStoredFailTheStep) {
 }
 
 TEST(Retry, OfARunThatStopsNoRetryIsShown) {
-  WorkflowSpec spec = MakeSpec({MakeStep("first"), MakeStep("a", "do.idempotent", {"first"}), MakeStep("b", "do.idempotent", {"first"})});
-  spec.steps[1].retry.initial_delay = seconds(60);
-  RunDriver run(spec);
+  WorkflowDefinition definition =
+      MakeDefinition({MakeStep("first"), MakeStep("a", "do.idempotent", {"first"}), MakeStep("b", "do.idempotent", {"first"})});
+  definition.steps[1].retry.initial_delay = seconds(60);
+  RunDriver run(definition);
   run.Claim();
   run.Pump();
   run.Finish("first", Ok());
@@ -83,10 +84,10 @@ TEST(Retry, OfARunThatStopsNoRetryIsShown) {
 }
 
 TEST(Retry, ADelayIsATimerAndNothingStartsBeforeIt) {
-  WorkflowSpec spec = OneStep("do.effect", 3);
-  spec.steps[0].retry.backoff = RetryPolicy::Backoff::kFixed;
-  spec.steps[0].retry.initial_delay = seconds(10);
-  RunDriver run(spec);
+  WorkflowDefinition definition = OneStep("do.effect", 3);
+  definition.steps[0].retry.backoff = RetryPolicy::Backoff::kFixed;
+  definition.steps[0].retry.initial_delay = seconds(10);
+  RunDriver run(definition);
   run.Claim();
   run.Pump();
   WallTime due = run.now + seconds(10);
@@ -164,8 +165,8 @@ TEST(Retry, NoDelayOverflowsHoweverManyAttemptsThereWere) {
 }
 
 TEST(Retry, AFailureMaySayThatTheNextAttemptIsNotToComeSooner) {
-  WorkflowSpec spec = OneStep("do.effect", 3);
-  RunDriver run(spec);
+  WorkflowDefinition definition = OneStep("do.effect", 3);
+  RunDriver run(definition);
   run.Claim();
   run.Pump();
   StepResult busy = Fails("429");
@@ -178,8 +179,8 @@ TEST(Retry, AFailureMaySayThatTheNextAttemptIsNotToComeSooner) {
   run.Finish("s", Fails("again"));
   EXPECT_FALSE(run.timers.contains("retry:s")) << "only that attempt's";
 
-  spec.steps[0].step_timeout = seconds(20);
-  RunDriver late(spec);
+  definition.steps[0].step_timeout = seconds(20);
+  RunDriver late(definition);
   late.Claim();
   late.Pump();
   late.Finish("s", busy);
@@ -187,10 +188,10 @@ TEST(Retry, AFailureMaySayThatTheNextAttemptIsNotToComeSooner) {
 }
 
 TEST(Timeout, AttemptsAreBoundedByTheStepsTime) {
-  WorkflowSpec spec = OneStep("do.idempotent", 10);
-  spec.steps[0].attempt_timeout = seconds(60);
-  spec.steps[0].step_timeout = seconds(100);
-  RunDriver run(spec);
+  WorkflowDefinition definition = OneStep("do.idempotent", 10);
+  definition.steps[0].attempt_timeout = seconds(60);
+  definition.steps[0].step_timeout = seconds(100);
+  RunDriver run(definition);
   run.Claim();
   EXPECT_EQ(run.Pump()[0].step.timeout, seconds(60));
   run.now += seconds(60);
@@ -204,9 +205,9 @@ TEST(Timeout, AttemptsAreBoundedByTheStepsTime) {
 }
 
 TEST(Timeout, TheRunsDeadlineEndsItAndCancelsWhatRuns) {
-  WorkflowSpec spec = MakeSpec({MakeStep("a"), MakeStep("b", "do.effect")});
-  spec.max_execution_time = seconds(30);
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({MakeStep("a"), MakeStep("b", "do.effect")});
+  definition.max_execution_time = seconds(30);
+  RunDriver run(definition);
   run.Claim();
   EXPECT_EQ(run.timers["deadline"], run.now + seconds(30));
   EXPECT_EQ(run.View().deadline, run.now + seconds(30));
@@ -227,10 +228,11 @@ TEST(Timeout, TheRunsDeadlineEndsItAndCancelsWhatRuns) {
 
 TEST(Takeover, RepeatableStepsRunAgainWithTheSameKeyAndInputsAndDoNotCount) {
   for (const char* capability : {"do.idempotent", "do.keyed"}) {
-    WorkflowSpec spec = MakeSpec({MakeStep("a", "do.pure"), MakeStep("side", "do.pure", {"a"}), MakeStep("s", capability, {"a"})});
-    spec.steps[2].inputs = {{"v", "{{value}}"}};
-    spec.steps[2].retry.max_attempts = 1;
-    RunDriver run(spec);
+    WorkflowDefinition definition =
+        MakeDefinition({MakeStep("a", "do.pure"), MakeStep("side", "do.pure", {"a"}), MakeStep("s", capability, {"a"})});
+    definition.steps[2].inputs = {{"v", "{{value}}"}};
+    definition.steps[2].retry.max_attempts = 1;
+    RunDriver run(definition);
     run.Claim();
     run.Pump();
     run.Finish("a", Ok({{"value", 1}}));
@@ -254,10 +256,10 @@ TEST(Takeover, RepeatableStepsRunAgainWithTheSameKeyAndInputsAndDoNotCount) {
 }
 
 TEST(Takeover, LostAttemptsAreShownAndTheFifthDeathAloneFailsTheStep) {
-  WorkflowSpec spec = MakeSpec({MakeStep("a", "do.pure"), MakeStep("s", "do.idempotent", {"a"})});
-  spec.steps[0].compensation = CompensationSpec{"do.idempotent", Json{{"text", "undo"}}, "", {}};
-  spec.enable_auto_rollback = true;
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({MakeStep("a", "do.pure"), MakeStep("s", "do.idempotent", {"a"})});
+  definition.steps[0].compensation = CompensationDefinition{"do.idempotent", Json{{"text", "undo"}}, "", {}};
+  definition.enable_auto_rollback = true;
+  RunDriver run(definition);
   run.Claim();
   run.Pump();
   run.Finish("a", Ok());
@@ -319,15 +321,15 @@ TEST(Takeover, AnEffectThatMayHaveHappenedWaitsForAPerson) {
 }
 
 TEST(Takeover, OnUnknownOutcomeOfTheStepDecides) {
-  WorkflowSpec spec = OneStep("do.effect");
-  spec.steps[0].on_unknown_outcome = UnknownOutcome::kRetry;
-  RunDriver again(spec);
+  WorkflowDefinition definition = OneStep("do.effect");
+  definition.steps[0].on_unknown_outcome = UnknownOutcome::kRetry;
+  RunDriver again(definition);
   again.Claim();
   again.Pump();
   again.Crash();
   EXPECT_EQ(again.Pump().size(), 1u);
-  spec.steps[0].on_unknown_outcome = UnknownOutcome::kFail;
-  RunDriver fails(spec);
+  definition.steps[0].on_unknown_outcome = UnknownOutcome::kFail;
+  RunDriver fails(definition);
   fails.Claim();
   fails.Pump();
   fails.Crash();
@@ -339,11 +341,11 @@ TEST(Takeover, OnUnknownOutcomeOfTheStepDecides) {
 // A compensation says it for itself: what its step says is not asked.
 TEST(Takeover, OnUnknownOutcomeOfACompensationDecides) {
   const auto undoing = [](UnknownOutcome outcome) {
-    WorkflowSpec spec = MakeSpec({MakeStep("a"), MakeStep("f")});
-    spec.steps[0].on_unknown_outcome = UnknownOutcome::kFail;
-    spec.steps[0].compensation = CompensationSpec{.capability = "do.effect", .on_unknown_outcome = outcome};
-    spec.steps[1].retry.max_attempts = 1;
-    RunDriver run(*SpecFromJson(SpecToJson(spec)));
+    WorkflowDefinition definition = MakeDefinition({MakeStep("a"), MakeStep("f")});
+    definition.steps[0].on_unknown_outcome = UnknownOutcome::kFail;
+    definition.steps[0].compensation = CompensationDefinition{.capability = "do.effect", .on_unknown_outcome = outcome};
+    definition.steps[1].retry.max_attempts = 1;
+    RunDriver run(*DefinitionFromJson(DefinitionToJson(definition)));
     run.Claim();
     run.Pump();
     run.Finish("a", Ok());
@@ -365,9 +367,9 @@ TEST(Takeover, OnUnknownOutcomeOfACompensationDecides) {
 }
 
 TEST(Takeover, AttemptsWithAKnownOutcomeAreNotLostOnes) {
-  WorkflowSpec spec = OneStep("do.effect", 3);
-  spec.steps[0].retry.initial_delay = seconds(5);
-  RunDriver run(spec);
+  WorkflowDefinition definition = OneStep("do.effect", 3);
+  definition.steps[0].retry.initial_delay = seconds(5);
+  RunDriver run(definition);
   run.Claim();
   run.Pump();
   run.Finish("s", Fails());
@@ -418,8 +420,8 @@ TEST(Unknown, AResultOfAnAttemptThatIsNotTheCurrentOneIsDropped) {
 // ---- resolve
 
 RunDriver Uncertain() {
-  WorkflowSpec spec = MakeSpec({MakeStep("s", "do.effect"), MakeStep("t")});
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({MakeStep("s", "do.effect"), MakeStep("t")});
+  RunDriver run(definition);
   run.Claim();
   run.Pump();
   run.now += seconds(100);

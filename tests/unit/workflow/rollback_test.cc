@@ -16,14 +16,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Outcome = StepResult::Outcome;
 
-StepSpec Compensated(std::string name, std::string capability = "do.pure", Json inputs = Json::object(),
-                     std::vector<std::string> depends_on = {}) {
-  StepSpec step = MakeStep(std::move(name), std::move(capability), std::move(depends_on));
-  step.compensation = CompensationSpec{"do.pure", std::move(inputs), "", {}};
+StepDefinition Compensated(std::string name, std::string capability = "do.pure", Json inputs = Json::object(),
+                           std::vector<std::string> depends_on = {}) {
+  StepDefinition step = MakeStep(std::move(name), std::move(capability), std::move(depends_on));
+  step.compensation = CompensationDefinition{"do.pure", std::move(inputs), "", {}};
   return step;
 }
 
-StepSpec Once(StepSpec step) {
+StepDefinition Once(StepDefinition step) {
   step.retry.max_attempts = 1;
   return step;
 }
@@ -38,7 +38,7 @@ RunDriver::Script FailingF(std::set<std::string> failing_undos = {}) {
 
 // docs/reference/other-runtimes.md#a-reference-run.
 TEST(Rollback, ReferenceRun) {
-  RunDriver run(MakeSpec({Compensated("a"), Compensated("b"), Once(Compensated("f"))}));
+  RunDriver run(MakeDefinition({Compensated("a"), Compensated("b"), Once(Compensated("f"))}));
   run.RunToEnd(FailingF());
   EXPECT_THAT(run.calls, ElementsAre("a", "b", "f", "undo:b", "undo:a"));
   EXPECT_EQ(run.Status(), "ROLLED_BACK");
@@ -51,15 +51,15 @@ TEST(Rollback, ReferenceRun) {
 }
 
 TEST(Rollback, ACompensationMayNameItsAttemptsAndTheirTime) {
-  WorkflowSpec spec = MakeSpec({Compensated("a"), Once(MakeStep("f"))});
-  spec.steps[0].compensation->max_attempts = 2;
-  spec.steps[0].compensation->timeout = seconds(7);
-  spec.global_compensation_steps.resize(2);
-  for (CompensationSpec& global : spec.global_compensation_steps) global.capability = "do.pure";
-  spec.global_compensation_steps[0].max_attempts = 1;
-  spec.global_compensation_steps[0].timeout = seconds(9);
-  spec.global_compensation_names = {"g", "h"};
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({Compensated("a"), Once(MakeStep("f"))});
+  definition.steps[0].compensation->max_attempts = 2;
+  definition.steps[0].compensation->timeout = seconds(7);
+  definition.global_compensation_steps.resize(2);
+  for (CompensationDefinition& global : definition.global_compensation_steps) global.capability = "do.pure";
+  definition.global_compensation_steps[0].max_attempts = 1;
+  definition.global_compensation_steps[0].timeout = seconds(9);
+  definition.global_compensation_names = {"g", "h"};
+  RunDriver run(definition);
   std::map<std::string, std::int64_t> timeouts;
   run.RunToEnd([&](const StartStep& step, int) {
     timeouts[step.step_id] = step.timeout.count();
@@ -78,9 +78,9 @@ TEST(Rollback, ACompensationMayNameItsAttemptsAndTheirTime) {
 }
 
 TEST(Rollback, AStrictCompensationThatMissesAReferenceIsNotCalledAndListed) {
-  WorkflowSpec spec = MakeSpec({Compensated("a", "do.pure", {{"x", "{{a.gone}}"}}), Once(MakeStep("f"))});
-  spec.strict_templates = true;
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({Compensated("a", "do.pure", {{"x", "{{a.gone}}"}}), Once(MakeStep("f"))});
+  definition.strict_templates = true;
+  RunDriver run(definition);
   run.RunToEnd(FailingF());
   EXPECT_THAT(run.calls, ElementsAre("a", "f"));
   EXPECT_EQ(run.Status(), "FAILED");
@@ -89,8 +89,8 @@ TEST(Rollback, AStrictCompensationThatMissesAReferenceIsNotCalledAndListed) {
 }
 
 TEST(Rollback, ReverseOrderOfCompletionNotOfTheFile) {
-  RunDriver run(MakeSpec({MakeStep("s"), Compensated("a", "do.idempotent", Json::object(), {"s"}),
-                          Compensated("b", "do.idempotent", Json::object(), {"s"}), Once(MakeStep("f", "do.pure", {"a", "b"}))}));
+  RunDriver run(MakeDefinition({MakeStep("s"), Compensated("a", "do.idempotent", Json::object(), {"s"}),
+                                Compensated("b", "do.idempotent", Json::object(), {"s"}), Once(MakeStep("f", "do.pure", {"a", "b"}))}));
   run.Claim();
   run.Pump();
   run.Finish("s", Ok());
@@ -102,7 +102,7 @@ TEST(Rollback, ReverseOrderOfCompletionNotOfTheFile) {
 }
 
 TEST(Rollback, InputsAreThoseRightAfterTheStepCompleted) {
-  RunDriver run(MakeSpec(
+  RunDriver run(MakeDefinition(
       {Compensated("a", "do.pure", {{"id", "{{id}}"}, {"dotted", "{{a.id}}"}, {"all", "{{a}}"}}), MakeStep("b"), Once(MakeStep("f"))}));
   run.Claim();
   run.Pump();
@@ -127,7 +127,8 @@ FileChange File(const std::string& path, std::uint8_t content) {
 TEST(Rollback, TheEnginePutsOldFilesBackItself) {
   CreateRequest request;
   request.files = {File("old.txt", 1)};
-  RunDriver run(MakeSpec({MakeStep("w1", "file.write"), MakeStep("w2", "file.write"), Compensated("c"), Once(MakeStep("f"))}), request);
+  RunDriver run(MakeDefinition({MakeStep("w1", "file.write"), MakeStep("w2", "file.write"), Compensated("c"), Once(MakeStep("f"))}),
+                request);
   const Json old_entry = *run.state.Find("file:old.txt");
   run.RunToEnd([&](const StartStep& step, int) {
     if (step.step_id == "f") return Fails();
@@ -144,7 +145,7 @@ TEST(Rollback, TheEnginePutsOldFilesBackItself) {
 }
 
 TEST(Rollback, FilesOfAProgramAreTakenBackToo) {
-  RunDriver run(MakeSpec({MakeStep("p", "file.run"), Once(MakeStep("f"))}));
+  RunDriver run(MakeDefinition({MakeStep("p", "file.run"), Once(MakeStep("f"))}));
   run.RunToEnd([&](const StartStep& step, int) {
     if (step.step_id == "f") return Fails();
     StepResult result = Ok();
@@ -157,7 +158,7 @@ TEST(Rollback, FilesOfAProgramAreTakenBackToo) {
 
 // A program whose run is cancelled has left no files: nothing hangs on what became of it.
 TEST(Rollback, FilesOfAnAttemptThatWasStoppedNeedNobody) {
-  RunDriver run(MakeSpec({MakeStep("p", "file.run")}));
+  RunDriver run(MakeDefinition({MakeStep("p", "file.run")}));
   run.Claim();
   run.Pump();
   run.Post("cancel", {{"compensate", true}});
@@ -170,7 +171,7 @@ TEST(Rollback, FilesOfAnAttemptThatWasStoppedNeedNobody) {
 TEST(Rollback, AFileThatCannotComeBackIsListed) {
   CreateRequest request;
   request.files = {File("d", 1), File("keep", 1)};
-  RunDriver run(MakeSpec({MakeStep("turn", "file.write"), Compensated("fill", "file.write"), Once(MakeStep("f"))}), request);
+  RunDriver run(MakeDefinition({MakeStep("turn", "file.write"), Compensated("fill", "file.write"), Once(MakeStep("f"))}), request);
   run.RunToEnd([&](const StartStep& step, int) {
     if (step.step_id == "f") return Fails();
     StepResult result = Ok();
@@ -192,7 +193,7 @@ TEST(Rollback, AFileThatCannotComeBackIsListed) {
 }
 
 TEST(Rollback, AnExplicitCompensationWinsOverTheCapabilitysUndo) {
-  RunDriver run(MakeSpec({Compensated("w", "file.write"), Once(MakeStep("f"))}));
+  RunDriver run(MakeDefinition({Compensated("w", "file.write"), Once(MakeStep("f"))}));
   run.RunToEnd([&](const StartStep& step, int) {
     if (step.step_id == "f") return Fails();
     StepResult result = Ok();
@@ -204,7 +205,7 @@ TEST(Rollback, AnExplicitCompensationWinsOverTheCapabilitysUndo) {
 }
 
 TEST(Rollback, AFailingCompensationIsRetriedThenRecordedAndTheRestGoesOn) {
-  RunDriver run(MakeSpec({Compensated("a"), Compensated("b"), Compensated("c"), Once(MakeStep("f"))}));
+  RunDriver run(MakeDefinition({Compensated("a"), Compensated("b"), Compensated("c"), Once(MakeStep("f"))}));
   run.RunToEnd(FailingF({"undo:b"}));
   EXPECT_THAT(run.calls, ElementsAre("a", "b", "c", "f", "undo:c", "undo:b", "undo:b", "undo:b", "undo:a"));
   EXPECT_EQ(run.Status(), "FAILED");
@@ -220,19 +221,19 @@ TEST(Rollback, AFailingCompensationIsRetriedThenRecordedAndTheRestGoesOn) {
 }
 
 TEST(Rollback, GlobalCompensationsRunLastInFileOrder) {
-  WorkflowSpec spec = MakeSpec({Compensated("a"), Once(MakeStep("f"))});
-  spec.global_compensation_steps = {{"do.idempotent", {{"v", "{{done}}"}}, "", {}}, {"do.pure", Json::object(), "", {}}};
-  spec.global_compensation_names = {"first", "second"};
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({Compensated("a"), Once(MakeStep("f"))});
+  definition.global_compensation_steps = {{"do.idempotent", {{"v", "{{done}}"}}, "", {}}, {"do.pure", Json::object(), "", {}}};
+  definition.global_compensation_names = {"first", "second"};
+  RunDriver run(definition);
   run.RunToEnd(FailingF());
   EXPECT_THAT(run.calls, ElementsAre("a", "f", "undo:a", "undo:/global[0]", "undo:/global[1]"));
   EXPECT_EQ(run.Status(), "ROLLED_BACK");
 }
 
 TEST(Rollback, WithoutAutoRollbackNothingIsUndone) {
-  WorkflowSpec spec = MakeSpec({Compensated("a"), Once(MakeStep("f"))});
-  spec.enable_auto_rollback = false;
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({Compensated("a"), Once(MakeStep("f"))});
+  definition.enable_auto_rollback = false;
+  RunDriver run(definition);
   run.RunToEnd(FailingF());
   EXPECT_THAT(run.calls, ElementsAre("a", "f"));
   EXPECT_EQ(run.Status(), "FAILED");
@@ -241,11 +242,11 @@ TEST(Rollback, WithoutAutoRollbackNothingIsUndone) {
 
 TEST(Rollback, SurvivesACrashAtAnyPointWithEachUndoDoneOnce) {
   for (std::size_t crash_at = 0; crash_at < 10; ++crash_at) {
-    WorkflowSpec spec = MakeSpec({Compensated("a"), Compensated("b"), Once(MakeStep("f"))});
-    for (auto& step : spec.steps) {
+    WorkflowDefinition definition = MakeDefinition({Compensated("a"), Compensated("b"), Once(MakeStep("f"))});
+    for (auto& step : definition.steps) {
       if (step.compensation) step.compensation->capability = "do.idempotent";
     }
-    RunDriver run(spec);
+    RunDriver run(definition);
     run.Claim();
     for (std::size_t i = 0; i < 40 && !run.View().closed; ++i) {
       if (i == crash_at) run.Crash();
@@ -263,9 +264,9 @@ TEST(Rollback, SurvivesACrashAtAnyPointWithEachUndoDoneOnce) {
 }
 
 TEST(Rollback, ACompensationWithAnUnknownOutcomeWaitsForAPerson) {
-  WorkflowSpec spec = MakeSpec({Compensated("a"), Once(MakeStep("f"))});
-  spec.steps[0].compensation->capability = "do.effect";
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({Compensated("a"), Once(MakeStep("f"))});
+  definition.steps[0].compensation->capability = "do.effect";
+  RunDriver run(definition);
   run.Claim();
   run.Pump();
   run.Finish("a", Ok());
@@ -281,8 +282,8 @@ TEST(Rollback, ACompensationWithAnUnknownOutcomeWaitsForAPerson) {
 // ---- what runs while the run fails
 
 TEST(Stopping, RunningEffectsEndFirstAndAreUndoneIfTheyCompleted) {
-  RunDriver run(MakeSpec({MakeStep("s"), Once(MakeStep("f", "do.pure", {"s"})), Compensated("e", "do.effect", Json::object(), {"s"}),
-                          MakeStep("p", "do.pure", {"s"})}));
+  RunDriver run(MakeDefinition({MakeStep("s"), Once(MakeStep("f", "do.pure", {"s"})), Compensated("e", "do.effect", Json::object(), {"s"}),
+                                MakeStep("p", "do.pure", {"s"})}));
   run.Claim();
   run.Pump();
   run.Finish("s", Ok());
@@ -305,8 +306,8 @@ TEST(Stopping, RunningEffectsEndFirstAndAreUndoneIfTheyCompleted) {
 }
 
 TEST(Stopping, ALostIdempotentStepWithAnUndoIsRunOnceMoreToLearnWhatItDid) {
-  RunDriver run(MakeSpec({MakeStep("s"), Once(MakeStep("f", "do.pure", {"s"})), Compensated("e", "do.idempotent", Json::object(), {"s"}),
-                          MakeStep("i", "do.idempotent", {"s"})}));
+  RunDriver run(MakeDefinition({MakeStep("s"), Once(MakeStep("f", "do.pure", {"s"})),
+                                Compensated("e", "do.idempotent", Json::object(), {"s"}), MakeStep("i", "do.idempotent", {"s"})}));
   run.Claim();
   run.Pump();
   run.Finish("s", Ok());
@@ -324,8 +325,8 @@ TEST(Stopping, ALostIdempotentStepWithAnUndoIsRunOnceMoreToLearnWhatItDid) {
 }
 
 TEST(Stopping, AnUncertainStepWithAnUndoHoldsTheRollbackForAPerson) {
-  RunDriver run(MakeSpec({MakeStep("s"), Once(MakeStep("f", "do.pure", {"s"})), Compensated("e", "do.effect", Json::object(), {"s"}),
-                          MakeStep("n", "do.effect", {"s"})}));
+  RunDriver run(MakeDefinition({MakeStep("s"), Once(MakeStep("f", "do.pure", {"s"})), Compensated("e", "do.effect", Json::object(), {"s"}),
+                                MakeStep("n", "do.effect", {"s"})}));
   run.Claim();
   run.Pump();
   run.Finish("s", Ok());
@@ -344,7 +345,7 @@ TEST(Stopping, AnUncertainStepWithAnUndoHoldsTheRollbackForAPerson) {
 
 TEST(Cancel, EndsFailedWithOrWithoutCompensation) {
   for (bool compensate : {false, true}) {
-    RunDriver run(MakeSpec({Compensated("a"), MakeStep("b", "do.idempotent")}));
+    RunDriver run(MakeDefinition({Compensated("a"), MakeStep("b", "do.idempotent")}));
     run.Claim();
     run.Pump();
     run.Finish("a", Ok());
@@ -364,7 +365,7 @@ TEST(Cancel, EndsFailedWithOrWithoutCompensation) {
 }
 
 TEST(Cancel, OfAFinishedRunIsRefusedWithAnEvent) {
-  RunDriver run(MakeSpec({MakeStep("a")}));
+  RunDriver run(MakeDefinition({MakeStep("a")}));
   run.RunToEnd(FailingF());
   run.Post("cancel");
   run.Post("signal", {{"name", "go"}});
@@ -373,7 +374,7 @@ TEST(Cancel, OfAFinishedRunIsRefusedWithAnEvent) {
 }
 
 TEST(Cancel, BeforeTheFirstStep) {
-  RunDriver run(MakeSpec({MakeStep("a")}));
+  RunDriver run(MakeDefinition({MakeStep("a")}));
   run.Claim();
   run.Post("cancel");
   EXPECT_TRUE(run.View().closed);
@@ -381,9 +382,9 @@ TEST(Cancel, BeforeTheFirstStep) {
 }
 
 TEST(Pause, NothingNewStartsRunningStepsFinishAndTheClockStops) {
-  WorkflowSpec spec = MakeSpec({MakeStep("a", "do.idempotent"), MakeStep("b")});
-  spec.max_execution_time = seconds(100);
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({MakeStep("a", "do.idempotent"), MakeStep("b")});
+  definition.max_execution_time = seconds(100);
+  RunDriver run(definition);
   run.Claim();
   run.Pump();
   run.now += seconds(40);
@@ -406,7 +407,7 @@ TEST(Pause, NothingNewStartsRunningStepsFinishAndTheClockStops) {
 }
 
 TEST(Pause, WhatEndsWhilePausedTakesEffectOnResume) {
-  RunDriver last(MakeSpec({MakeStep("a")}));
+  RunDriver last(MakeDefinition({MakeStep("a")}));
   last.Claim();
   last.Pump();
   last.Post("pause");
@@ -415,7 +416,7 @@ TEST(Pause, WhatEndsWhilePausedTakesEffectOnResume) {
   last.Post("resume");
   EXPECT_EQ(last.Status(), "COMPLETED");
 
-  RunDriver failing(MakeSpec({Compensated("a"), Once(MakeStep("f"))}));
+  RunDriver failing(MakeDefinition({Compensated("a"), Once(MakeStep("f"))}));
   failing.Claim();
   failing.Pump();
   failing.Finish("a", Ok());
@@ -430,7 +431,7 @@ TEST(Pause, WhatEndsWhilePausedTakesEffectOnResume) {
 }
 
 TEST(Pause, ACancelEndsAPausedRun) {
-  RunDriver run(MakeSpec({MakeStep("a")}));
+  RunDriver run(MakeDefinition({MakeStep("a")}));
   run.Claim();
   run.Post("pause");
   run.Post("cancel");
@@ -439,7 +440,7 @@ TEST(Pause, ACancelEndsAPausedRun) {
 }
 
 TEST(Signal, IsJournaled) {
-  RunDriver run(MakeSpec({MakeStep("a")}));
+  RunDriver run(MakeDefinition({MakeStep("a")}));
   run.Claim();
   run.Post("signal", {{"name", "go"}, {"payload", {{"x", 1}}}});
   EXPECT_EQ(run.Last("signal.received")["payload"]["x"], 1);
@@ -447,7 +448,7 @@ TEST(Signal, IsJournaled) {
 
 // The journal tells of a quarantine once a person has released it; nothing else changes.
 TEST(Quarantine, ItsReleaseIsJournaled) {
-  RunDriver run(MakeSpec({MakeStep("a")}));
+  RunDriver run(MakeDefinition({MakeStep("a")}));
   run.Claim();
   const Hash256 before = run.state.Root();
   run.Post("quarantine_released", {{"reason", "checksum"}, {"by", "anna"}});
@@ -460,18 +461,18 @@ TEST(Quarantine, ItsReleaseIsJournaled) {
 
 // Nothing happens behind the end of a run: what comes too late is refused, a release too.
 TEST(Quarantine, ItsReleaseAfterTheEndIsRefused) {
-  RunDriver run(MakeSpec({MakeStep("a")}));
+  RunDriver run(MakeDefinition({MakeStep("a")}));
   run.Claim();
   run.Post("cancel");
   ASSERT_EQ(run.Types().back(), event::kWorkflowEnded);
   run.Post("quarantine_released", {{"reason", "checksum"}, {"by", "anna"}});
-  run.Post("task_result", {{"step_id", "a"}, {"attempt", 1}, {"outcome", "lost"}});
+  run.Post("dispatch_result", {{"step_id", "a"}, {"attempt", 1}, {"outcome", "lost"}});
   EXPECT_EQ(run.Events(event::kQuarantineReleased).size(), 0u);
   const auto types = run.Types();
   const auto end = std::find_if(types.begin(), types.end(), event::Ends);
   ASSERT_EQ(types.end() - end, 3);
   EXPECT_TRUE(std::all_of(end + 1, types.end(), event::MayFollowTheEnd));
-  EXPECT_EQ(run.Last(event::kInputRefused)["kind"], "task_result");
+  EXPECT_EQ(run.Last(event::kInputRefused)["kind"], "dispatch_result");
 }
 
 }  // namespace

@@ -2,17 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include "shared/spec/loader.h"
+#include "shared/definition/loader.h"
 
 namespace acl::workflow::test {
 
 namespace {
 
-CapabilitySpec Capability(std::string id, EffectClass effect) {
-  CapabilitySpec spec;
-  spec.id = std::move(id);
-  spec.effect = effect;
-  return spec;
+CapabilityDefinition Capability(std::string id, EffectClass effect) {
+  CapabilityDefinition definition;
+  definition.id = std::move(id);
+  definition.effect = effect;
+  return definition;
 }
 
 }  // namespace
@@ -42,29 +42,31 @@ std::shared_ptr<const CapabilityRegistry> TestCapabilities() {
   return registry;
 }
 
-StepSpec MakeStep(std::string name, std::string capability, std::vector<std::string> depends_on) {
-  StepSpec step;
+StepDefinition MakeStep(std::string name, std::string capability, std::vector<std::string> depends_on) {
+  StepDefinition step;
   step.name = std::move(name);
   step.capability = std::move(capability);
   step.depends_on = std::move(depends_on);
   return step;
 }
 
-WorkflowSpec MakeSpec(std::vector<StepSpec> steps, std::string name) {
-  WorkflowSpec spec;
-  spec.name = std::move(name);
-  spec.owner = "tester";
-  spec.steps = std::move(steps);
-  return spec;
+WorkflowDefinition MakeDefinition(std::vector<StepDefinition> steps, std::string name) {
+  WorkflowDefinition definition;
+  definition.name = std::move(name);
+  definition.owner = "tester";
+  definition.steps = std::move(steps);
+  return definition;
 }
 
-WorkflowSpec SpecOfFile(const std::string& text) {
+WorkflowDefinition DefinitionOfFile(const std::string& text) {
   Loaded loaded = LoadWorkflow(text, *TestCapabilities(), {});
   for (const Finding& finding : loaded.findings) EXPECT_NE(finding.severity, Finding::Severity::kError) << FormatFinding("", finding);
-  return loaded.spec ? *loaded.spec : WorkflowSpec{};
+  return loaded.definition ? *loaded.definition : WorkflowDefinition{};
 }
 
-WorkflowSpec SpecOfSteps(const std::string& steps) { return SpecOfFile("name: test\nmetadata: {owner: tester}\nsteps:\n" + steps); }
+WorkflowDefinition DefinitionOfSteps(const std::string& steps) {
+  return DefinitionOfFile("name: test\nmetadata: {owner: tester}\nsteps:\n" + steps);
+}
 
 std::vector<std::string> StepIdsOf(const std::vector<Started>& started) {
   std::vector<std::string> ids;
@@ -95,9 +97,9 @@ StepResult Ends(StepResult::Outcome outcome) {
 
 SubjectId RunDriver::RunId() { return *SubjectId::Parse("01890000-0000-7000-8000-000000000001"); }
 
-RunDriver::RunDriver(WorkflowSpec spec, CreateRequest request) : kind(MakeWorkflowKind(TestCapabilities())) {
+RunDriver::RunDriver(WorkflowDefinition definition, CreateRequest request) : kind(MakeWorkflowKind(TestCapabilities())) {
   if (request.subject == SubjectId{}) request.subject = RunId();
-  auto item = MakeCreateItem(*kind, spec, std::move(request));
+  auto item = MakeCreateItem(*kind, definition, std::move(request));
   if (!item) {
     ADD_FAILURE() << item.error();
     return;
@@ -153,11 +155,13 @@ void RunDriver::Decide(const Input& input) {
   compensations.insert(compensations.end(), decision.compensations.begin(), decision.compensations.end());
   cancelled = decision.cancel_steps;
   if (decision.cancel_all) cancelled.emplace_back("*");
-  for (const TaskRow& task : decision.tasks) EXPECT_TRUE(tasks.emplace(task.step_id, task).second) << task.step_id << " is out already";
+  for (const DispatchRow& dispatch : decision.dispatches)
+    EXPECT_TRUE(dispatches.emplace(dispatch.step_id, dispatch).second) << dispatch.step_id << " is out already";
   wanted_back.clear();
-  for (const TaskKey& task : decision.tasks_cancelled) {
-    wanted_back.push_back(task.step_id);
-    EXPECT_TRUE(tasks.contains(task.step_id) && tasks[task.step_id].attempt_id == task.attempt_id) << task.step_id << " is not out";
+  for (const DispatchKey& dispatch : decision.dispatches_cancelled) {
+    wanted_back.push_back(dispatch.step_id);
+    EXPECT_TRUE(dispatches.contains(dispatch.step_id) && dispatches[dispatch.step_id].attempt_id == dispatch.attempt_id)
+        << dispatch.step_id << " is not out";
   }
   if (decision.listing) listing = decision.listing;
   outbox.insert(outbox.end(), decision.outbox.begin(), decision.outbox.end());
@@ -236,18 +240,18 @@ void RunDriver::PostTimer(const std::string& timer_id, WallTime fire_at) {
   Decide(InboxInput{InboxId{}, "timer", {{"timer_id", timer_id}, {"fire_at", FormatWallTime(fire_at)}}});
 }
 
-void RunDriver::FinishTask(std::string step_id, StepResult result) {
-  ASSERT_TRUE(tasks.contains(step_id)) << step_id;
-  const int attempt = tasks[step_id].attempt_id;
-  tasks.erase(step_id);
-  Post(std::string(kTaskResultKind), *ParseJson(ResultToText({step_id, attempt, std::move(result), false, true, "w9", 77})));
+void RunDriver::FinishDispatch(std::string step_id, StepResult result) {
+  ASSERT_TRUE(dispatches.contains(step_id)) << step_id;
+  const int attempt = dispatches[step_id].attempt_id;
+  dispatches.erase(step_id);
+  Post(std::string(kDispatchResultKind), *ParseJson(ResultToText({step_id, attempt, std::move(result), false, true, "w9", 77})));
 }
 
-void RunDriver::LoseTask(std::string step_id, bool counted) {
-  ASSERT_TRUE(tasks.contains(step_id)) << step_id;
-  const int attempt = tasks[step_id].attempt_id;
-  tasks.erase(step_id);
-  Post(std::string(kTaskResultKind), *ParseJson(LostTaskText({step_id, attempt}, counted, "w9", Token{77})));
+void RunDriver::LoseDispatch(std::string step_id, bool counted) {
+  ASSERT_TRUE(dispatches.contains(step_id)) << step_id;
+  const int attempt = dispatches[step_id].attempt_id;
+  dispatches.erase(step_id);
+  Post(std::string(kDispatchResultKind), *ParseJson(LostDispatchText({step_id, attempt}, counted, "w9", Token{77})));
 }
 
 bool RunDriver::FireNextTimer() {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "shared/capability/capability.h"
-#include "shared/capability/task_format.h"
+#include "shared/capability/dispatch_format.h"
+#include "shared/definition/workflow_definition.h"
 #include "shared/kernel/fold.h"
 #include "shared/kernel/kind.h"
-#include "shared/spec/workflow_spec.h"
 #include "shared/workflow/create_run.h"
 #include "shared/workflow/run_view.h"
 #include "shared/workflow/workflow_kind.h"
@@ -24,12 +24,12 @@ namespace acl::workflow::test {
 //   file.write (pure), file.run (non-idempotent): undo by the old manifest entry;  data.false (success: false is a result)
 std::shared_ptr<const CapabilityRegistry> TestCapabilities();
 
-StepSpec MakeStep(std::string name, std::string capability = "do.pure", std::vector<std::string> depends_on = {});
-WorkflowSpec MakeSpec(std::vector<StepSpec> steps, std::string name = "test");
+StepDefinition MakeStep(std::string name, std::string capability = "do.pure", std::vector<std::string> depends_on = {});
+WorkflowDefinition MakeDefinition(std::vector<StepDefinition> steps, std::string name = "test");
 
 // As the loader reads them: a file, or the steps of one alone.
-WorkflowSpec SpecOfFile(const std::string& text);
-WorkflowSpec SpecOfSteps(const std::string& steps);
+WorkflowDefinition DefinitionOfFile(const std::string& text);
+WorkflowDefinition DefinitionOfSteps(const std::string& steps);
 
 StepResult Ok(Json outputs = Json::object());
 StepResult Fails(std::string error = "no", bool retryable = true);
@@ -44,7 +44,7 @@ std::vector<std::string> StepIdsOf(const std::vector<Started>& started);
 
 class RunDriver {
  public:
-  explicit RunDriver(WorkflowSpec spec, CreateRequest request = {});
+  explicit RunDriver(WorkflowDefinition definition, CreateRequest request = {});
   explicit RunDriver(CreateItem item);
   static SubjectId RunId();
 
@@ -54,9 +54,9 @@ class RunDriver {
   void Finish(const std::string& step_id, StepResult result);
   void Post(const std::string& kind, Json payload = Json::object());
   void PostTimer(const std::string& timer_id, WallTime fire_at);
-  // The task of a step that is out comes back: what its taker says, or what the store says of it ("lost", "cancelled").
-  void FinishTask(std::string step_id, StepResult result);
-  void LoseTask(std::string step_id, bool counted = true);
+  // The dispatch of a step that is out comes back: what its taker says, or what the store says of it ("lost", "cancelled").
+  void FinishDispatch(std::string step_id, StepResult result);
+  void LoseDispatch(std::string step_id, bool counted = true);
   bool FireNextTimer();  // moves the time on to it; false: there is none
   void Crash(int died_alone = 0) { Claim(died_alone); }
 
@@ -84,10 +84,10 @@ class RunDriver {
   std::map<std::string, int> completions;  // step id -> attempt id
   std::map<std::string, WallTime> timers;
   std::vector<CompensationRow> compensations;
-  std::vector<std::string> calls;        // step ids, in the order their attempts started
-  std::map<std::string, TaskRow> tasks;  // that are out, by step id
-  std::vector<std::string> wanted_back;  // tasks, by the last decision
-  std::vector<std::string> cancelled;    // what the last decision wanted stopped; "*" for everything
+  std::vector<std::string> calls;                 // step ids, in the order their attempts started
+  std::map<std::string, DispatchRow> dispatches;  // that are out, by step id
+  std::vector<std::string> wanted_back;           // dispatches, by the last decision
+  std::vector<std::string> cancelled;             // what the last decision wanted stopped; "*" for everything
   std::optional<ListingChange> listing;
   std::vector<OutboxRow> outbox;  // all that was said
   CreateItem created;

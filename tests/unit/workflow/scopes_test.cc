@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "shared/spec/loader.h"
+#include "shared/definition/loader.h"
 #include "tests/unit/workflow/run_driver.h"
 
 namespace acl::workflow::test {
@@ -29,7 +29,7 @@ constexpr const char* kFork = R"(
 )";
 
 TEST(Parallel, BranchesRunTogetherAndWhatFollowsWaitsForAll) {
-  RunDriver run(SpecOfSteps(kFork));
+  RunDriver run(DefinitionOfSteps(kFork));
   run.Claim();
   EXPECT_THAT(StepIdsOf(run.Pump(8)), ElementsAre("first"));
   run.Finish("first", Ok());
@@ -51,7 +51,7 @@ TEST(Parallel, BranchesRunTogetherAndWhatFollowsWaitsForAll) {
 }
 
 TEST(Parallel, TheOrderInWhichBranchesCompletedIsKept) {
-  RunDriver run(SpecOfSteps(kFork));
+  RunDriver run(DefinitionOfSteps(kFork));
   run.Claim();
   run.Pump(8);
   run.Finish("first", Ok());
@@ -64,7 +64,7 @@ TEST(Parallel, TheOrderInWhichBranchesCompletedIsKept) {
 }
 
 TEST(Parallel, ATakeoverInTheMiddleLosesNothing) {
-  RunDriver run(SpecOfSteps(kFork));
+  RunDriver run(DefinitionOfSteps(kFork));
   run.Claim();
   run.Pump(8);
   run.Finish("first", Ok());
@@ -79,7 +79,7 @@ TEST(Parallel, ATakeoverInTheMiddleLosesNothing) {
 }
 
 TEST(Parallel, AFailureEndsTheRunAtOnceAndUndoesWhatCompletedLastFirst) {
-  RunDriver run(SpecOfSteps(kFork));
+  RunDriver run(DefinitionOfSteps(kFork));
   run.Claim();
   run.Pump(8);
   run.Finish("first", Ok());
@@ -98,7 +98,7 @@ TEST(Parallel, AFailureEndsTheRunAtOnceAndUndoesWhatCompletedLastFirst) {
 }
 
 TEST(Parallel, FailWaitLetsTheOtherBranchesEndFirst) {
-  RunDriver run(SpecOfSteps(R"(
+  RunDriver run(DefinitionOfSteps(R"(
   - name: both
     fail: wait
     steps:
@@ -135,7 +135,7 @@ TEST(Parallel, FailWaitLetsTheOtherBranchesEndFirst) {
 }
 
 TEST(Parallel, WhatDependsOnAFailureElsewhereIsLeftOutToo) {
-  RunDriver run(SpecOfSteps(R"(
+  RunDriver run(DefinitionOfSteps(R"(
   - name: p
     fail: wait
     steps:
@@ -155,7 +155,7 @@ TEST(Parallel, WhatDependsOnAFailureElsewhereIsLeftOutToo) {
 }
 
 TEST(Parallel, WhatIsLeftOutBeforeItWasLetInFreesNoPlace) {
-  RunDriver run(SpecOfSteps(R"(
+  RunDriver run(DefinitionOfSteps(R"(
   - name: p
     fail: wait
     max_concurrent: 1
@@ -178,7 +178,7 @@ TEST(Parallel, WhatIsLeftOutBeforeItWasLetInFreesNoPlace) {
 }
 
 TEST(Parallel, TheRunsTimeGoesOnWhenAWaitIsLeftOut) {
-  RunDriver run(SpecOfSteps(R"(
+  RunDriver run(DefinitionOfSteps(R"(
   - name: p
     fail: wait
     steps:
@@ -199,7 +199,7 @@ TEST(Parallel, TheRunsTimeGoesOnWhenAWaitIsLeftOut) {
 }
 
 TEST(Parallel, NoMoreThanItSaysAtOnce) {
-  RunDriver run(SpecOfSteps(R"(
+  RunDriver run(DefinitionOfSteps(R"(
   - name: all
     max_concurrent: 2
     steps:
@@ -220,7 +220,7 @@ TEST(Parallel, NoMoreThanItSaysAtOnce) {
 }
 
 TEST(Parallel, CallsBesideEachOtherGoTogether) {
-  RunDriver run(SpecOfSteps(R"(
+  RunDriver run(DefinitionOfSteps(R"(
   - {name: a, capability: do.pure}
   - {name: p, capability: do.pure, step_type: PARALLEL}
   - {name: q, capability: do.pure, step_type: PARALLEL}
@@ -263,7 +263,7 @@ TEST(Condition, TakesTheFirstCaseThatHoldsAndSkipsTheRest) {
   for (const Case& one : {Case{{{"big", true}, {"middle", true}}, {"look", "b1", "b2", "join"}, "then"},
                           Case{{{"big", false}, {"middle", true}}, {"look", "m", "join"}, "else_if[0]"},
                           Case{{{"big", false}, {"middle", false}}, {"look", "s", "join"}, "else"}}) {
-    RunDriver run(SpecOfSteps(kChoice));
+    RunDriver run(DefinitionOfSteps(kChoice));
     run.RunToEnd([&](const StartStep& step, int) { return step.step_id == "look" ? Ok(one.looked) : Ok(); }, 8);
     EXPECT_EQ(run.Status(), "COMPLETED") << one.branch;
     EXPECT_EQ(run.calls, one.calls);
@@ -277,7 +277,7 @@ TEST(Condition, TakesTheFirstCaseThatHoldsAndSkipsTheRest) {
 }
 
 TEST(Condition, NoCaseTakenGoesOnBehindIt) {
-  RunDriver run(SpecOfSteps(R"(
+  RunDriver run(DefinitionOfSteps(R"(
   - name: choose
     if: "false"
     then: [{name: never, capability: do.pure}]
@@ -290,7 +290,7 @@ TEST(Condition, NoCaseTakenGoesOnBehindIt) {
 }
 
 TEST(Condition, WhatCannotBeToldFailsTheStep) {
-  RunDriver run(SpecOfSteps(kChoice));
+  RunDriver run(DefinitionOfSteps(kChoice));
   run.RunToEnd([](const StartStep&, int) { return Ok({{"big", "yes"}}); });
   EXPECT_EQ(run.Status(), "ROLLED_BACK");
   EXPECT_EQ(run.View().failed_step, "choose");
@@ -299,7 +299,7 @@ TEST(Condition, WhatCannotBeToldFailsTheStep) {
 
 TEST(When, SkipsAStepAndWhatDependsOnItGoesOn) {
   for (const bool holds : {true, false}) {
-    RunDriver run(SpecOfSteps(R"(
+    RunDriver run(DefinitionOfSteps(R"(
   - {name: look, capability: do.pure}
   - {name: maybe, capability: do.effect, when: look.go}
   - {name: nap, wait: 1h, when: look.go}
@@ -324,7 +324,7 @@ TEST(When, SkipsAStepAndWhatDependsOnItGoesOn) {
 }
 
 TEST(When, IsAskedAsSoonAsThePausedRunGoesOn) {
-  RunDriver run(SpecOfSteps(R"(
+  RunDriver run(DefinitionOfSteps(R"(
   - {name: look, capability: do.pure}
   - {name: maybe, capability: do.effect, when: look.go}
 )"));

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "shared/spec/loader.h"
+#include "shared/definition/loader.h"
 #include "tests/unit/workflow/run_driver.h"
 
 namespace acl::workflow::test {
@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(Signals, OneThatCameBeforeTheStepsTurnCounts) {
-  RunDriver run(SpecOfSteps(R"(
+  RunDriver run(DefinitionOfSteps(R"(
   - {name: a, capability: do.pure}
   - {name: one, wait_for_signal: go}
   - {name: two, wait_for_signal: go}
@@ -28,7 +28,7 @@ TEST(Signals, OneThatCameBeforeTheStepsTurnCounts) {
 }
 
 TEST(Signals, TheStepThatWaitedLongestTakesTheFirst) {
-  RunDriver run(SpecOfSteps(R"(
+  RunDriver run(DefinitionOfSteps(R"(
   - name: both
     steps:
       - {name: one, wait_for_signal: go}
@@ -46,12 +46,12 @@ TEST(Signals, TheStepThatWaitedLongestTakesTheFirst) {
 }
 
 TEST(Signals, TimeoutWithAndWithoutADefault) {
-  RunDriver some(SpecOfSteps("  - {name: s, wait_for_signal: {name: go, timeout: 1h, default: {x: 1}}}\n"));
+  RunDriver some(DefinitionOfSteps("  - {name: s, wait_for_signal: {name: go, timeout: 1h, default: {x: 1}}}\n"));
   some.Claim();
   ASSERT_TRUE(some.FireNextTimer());
   EXPECT_EQ(some.Status(), "COMPLETED");
   EXPECT_EQ(*some.Step("s").outputs, Json::parse(R"({"received":false,"payload":{"x":1}})"));
-  RunDriver none(SpecOfSteps("  - {name: s, wait_for_signal: {name: go, timeout: 1h}}\n"));
+  RunDriver none(DefinitionOfSteps("  - {name: s, wait_for_signal: {name: go, timeout: 1h}}\n"));
   none.Claim();
   ASSERT_TRUE(none.FireNextTimer());
   EXPECT_EQ(none.Status(), "ROLLED_BACK");

@@ -21,8 +21,8 @@ std::vector<std::string> Ready(const RunDriver& run) {
 }
 
 TEST(View, AStepIsReadyFromTheEndOfWhatItWaitsForToItsOwn) {
-  RunDriver run(
-      MakeSpec({MakeStep("a"), MakeStep("b", "do.read", {"a"}), MakeStep("c", "do.pure", {"a"}), MakeStep("d", "do.pure", {"b", "c"})}));
+  RunDriver run(MakeDefinition(
+      {MakeStep("a"), MakeStep("b", "do.read", {"a"}), MakeStep("c", "do.pure", {"a"}), MakeStep("d", "do.pure", {"b", "c"})}));
   EXPECT_THAT(Ready(run), ElementsAre("a")) << "of a run that no worker took yet";
   run.Claim();
   run.Pump();
@@ -39,19 +39,19 @@ TEST(View, AStepIsReadyFromTheEndOfWhatItWaitsForToItsOwn) {
 }
 
 TEST(View, WhatTheJournalTellsIsNotGuessed) {
-  StepSpec effect = MakeStep("a", "do.effect"), away = MakeStep("b", "do.pure", {"a"});
+  StepDefinition effect = MakeStep("a", "do.effect"), away = MakeStep("b", "do.pure", {"a"});
   away.queue = "gpu";
-  RunDriver run(MakeSpec({effect, away}));
+  RunDriver run(MakeDefinition({effect, away}));
   run.Claim();
   run.Pump();
   EXPECT_EQ(run.Step("a").status, "RUNNING");
   EXPECT_THAT(Ready(run), IsEmpty());
   run.Finish("a", Ok());
-  EXPECT_THAT(Ready(run), IsEmpty()) << "another queue's worker runs it, and its task says so";
+  EXPECT_THAT(Ready(run), IsEmpty()) << "another queue's worker runs it, and its dispatch says so";
 }
 
 TEST(View, APausedRunHasNothingReady) {
-  RunDriver run(MakeSpec({MakeStep("a"), MakeStep("b")}));
+  RunDriver run(MakeDefinition({MakeStep("a"), MakeStep("b")}));
   run.Claim();
   run.Post("pause");
   EXPECT_EQ(run.Status(), "PAUSED");
@@ -62,14 +62,14 @@ TEST(View, APausedRunHasNothingReady) {
 
 TEST(View, OneCompensationIsReadyAtATime) {
   const auto undone = [](const char* name) {
-    StepSpec step = MakeStep(name, "do.effect");
-    step.compensation = CompensationSpec{};
+    StepDefinition step = MakeStep(name, "do.effect");
+    step.compensation = CompensationDefinition{};
     step.compensation->capability = "do.effect";
     return step;
   };
-  StepSpec fails = MakeStep("c", "do.pure");
+  StepDefinition fails = MakeStep("c", "do.pure");
   fails.retry.max_attempts = 1;
-  RunDriver run(MakeSpec({undone("a"), undone("b"), fails}));
+  RunDriver run(MakeDefinition({undone("a"), undone("b"), fails}));
   run.Claim();
   for (const char* name : {"a", "b"}) {
     run.Pump();
@@ -87,7 +87,7 @@ TEST(View, OneCompensationIsReadyAtATime) {
 
 // The listing keeps no reason: its error tells it. Held against what the engine itself says.
 TEST(EndReason, IsToldByTheErrorOfTheListing) {
-  StepSpec fails = MakeStep("cancelled");
+  StepDefinition fails = MakeStep("cancelled");
   fails.retry.max_attempts = 1;
   const auto reason_of = [](RunDriver& run) {
     EXPECT_TRUE(run.listing && run.listing->error_message);
@@ -95,18 +95,18 @@ TEST(EndReason, IsToldByTheErrorOfTheListing) {
     EXPECT_EQ(ReasonOfError(error), run.View().reason) << error;
     return std::string(ReasonOfError(error));
   };
-  RunDriver failed(MakeSpec({fails}));
+  RunDriver failed(MakeDefinition({fails}));
   failed.Claim();
   failed.Pump();
   failed.Finish("cancelled", Fails("the run took longer than cancelled", false));
   EXPECT_EQ(reason_of(failed), "step_failed");
   for (const char* why : {"", "enough", "step 'a' failed"}) {
-    RunDriver cancelled(MakeSpec({MakeStep("a")}));
+    RunDriver cancelled(MakeDefinition({MakeStep("a")}));
     cancelled.Claim();
     cancelled.Post("cancel", std::string(why).empty() ? Json::object() : Json{{"reason", why}});
     EXPECT_EQ(reason_of(cancelled), "cancelled");
   }
-  WorkflowSpec slow = MakeSpec({MakeStep("a", "do.effect")});
+  WorkflowDefinition slow = MakeDefinition({MakeStep("a", "do.effect")});
   slow.max_execution_time = std::chrono::seconds(1);
   RunDriver late(slow);
   late.Claim();

@@ -12,15 +12,15 @@ using std::chrono::hours;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-StepSpec Waits(std::string name, Json time, std::vector<std::string> depends_on = {}, bool until = false) {
-  StepSpec step = MakeStep(std::move(name), "", std::move(depends_on));
+StepDefinition Waits(std::string name, Json time, std::vector<std::string> depends_on = {}, bool until = false) {
+  StepDefinition step = MakeStep(std::move(name), "", std::move(depends_on));
   step.type = StepType::kWait;
-  step.wait = WaitSpec{until, std::move(time)};
+  step.wait = WaitDefinition{until, std::move(time)};
   return step;
 }
 
 TEST(Wait, BeginsInTheCommitOfWhatItWaitedForAndHoldsNothing) {
-  RunDriver run(MakeSpec({MakeStep("a"), Waits("nap", "1h"), MakeStep("b")}));
+  RunDriver run(MakeDefinition({MakeStep("a"), Waits("nap", "1h"), MakeStep("b")}));
   run.Claim();
   run.Pump();
   const WallTime due = run.now + hours(1);
@@ -48,7 +48,7 @@ TEST(Wait, BeginsInTheCommitOfWhatItWaitedForAndHoldsNothing) {
 }
 
 TEST(Wait, MayBeFirstAndLast) {
-  RunDriver run(MakeSpec({Waits("first", 2), Waits("last", "0.5s")}));
+  RunDriver run(MakeDefinition({Waits("first", 2), Waits("last", "0.5s")}));
   run.Claim();
   EXPECT_EQ(run.Step("first").status, "WAITING");
   ASSERT_TRUE(run.FireNextTimer());
@@ -58,7 +58,7 @@ TEST(Wait, MayBeFirstAndLast) {
 }
 
 TEST(Wait, ATimerThatComesEarlyTwiceOrOfAnotherTimeDoesNothing) {
-  RunDriver run(MakeSpec({Waits("nap", 60)}));
+  RunDriver run(MakeDefinition({Waits("nap", 60)}));
   run.Claim();
   const WallTime due = run.timers.at("wait:nap");
   run.PostTimer("wait:nap", due);  // by a clock that is ahead
@@ -73,9 +73,9 @@ TEST(Wait, ATimerThatComesEarlyTwiceOrOfAnotherTimeDoesNothing) {
 }
 
 TEST(Wait, UntilATimeWhichMayBePastAndMayStandInTheState) {
-  WorkflowSpec spec = MakeSpec({Waits("past", "2001-01-01T00:00:00Z", {}, true), Waits("at", "{{when}}", {}, true)});
-  spec.initial_state = {{"when", "2040-06-01T12:00:00+02:00"}};
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({Waits("past", "2001-01-01T00:00:00Z", {}, true), Waits("at", "{{when}}", {}, true)});
+  definition.initial_state = {{"when", "2040-06-01T12:00:00+02:00"}};
+  RunDriver run(definition);
   run.Claim();
   ASSERT_TRUE(run.timers.contains("wait:past"));
   run.PostTimer("wait:past", run.timers.at("wait:past"));
@@ -85,9 +85,9 @@ TEST(Wait, UntilATimeWhichMayBePastAndMayStandInTheState) {
 
 TEST(Wait, WhatIsNoTimeFailsTheStepAndSaysWhy) {
   for (const Json& value : {Json("soon"), Json(-1), Json(true), Json("1h30"), Json(nullptr)}) {
-    WorkflowSpec spec = MakeSpec({MakeStep("a"), Waits("nap", "{{delay}}")});
-    spec.initial_state = {{"delay", value}};
-    RunDriver run(spec);
+    WorkflowDefinition definition = MakeDefinition({MakeStep("a"), Waits("nap", "{{delay}}")});
+    definition.initial_state = {{"delay", value}};
+    RunDriver run(definition);
     run.RunToEnd([](const StartStep&, int) { return Ok(); });
     EXPECT_EQ(run.Status(), "ROLLED_BACK") << value;
     EXPECT_THAT(run.Last("step.failed")["error"].get<std::string>(), HasSubstr("wait:")) << value;
@@ -96,13 +96,13 @@ TEST(Wait, WhatIsNoTimeFailsTheStepAndSaysWhy) {
 }
 
 TEST(Wait, OthersGoOnMeanwhile) {
-  WorkflowSpec spec =
-      MakeSpec({Waits("nap", 60), MakeStep("a"), MakeStep("b", "do.pure", {"a"}), MakeStep("end", "do.pure", {"nap", "b"})});
-  spec.steps[1].depends_on = {};
-  spec.steps.insert(spec.steps.begin(), MakeStep("start"));
-  spec.steps[1].depends_on = {"start"};
-  spec.steps[2].depends_on = {"start"};
-  RunDriver run(spec);
+  WorkflowDefinition definition =
+      MakeDefinition({Waits("nap", 60), MakeStep("a"), MakeStep("b", "do.pure", {"a"}), MakeStep("end", "do.pure", {"nap", "b"})});
+  definition.steps[1].depends_on = {};
+  definition.steps.insert(definition.steps.begin(), MakeStep("start"));
+  definition.steps[1].depends_on = {"start"};
+  definition.steps[2].depends_on = {"start"};
+  RunDriver run(definition);
   run.Claim();
   for (const char* step : {"start", "a", "b"}) {
     ASSERT_EQ(run.Pump().size(), 1u) << step;
@@ -115,9 +115,9 @@ TEST(Wait, OthersGoOnMeanwhile) {
 }
 
 TEST(Wait, TheRunsTimeDoesNotCount) {
-  WorkflowSpec spec = MakeSpec({MakeStep("a"), Waits("nap", "2h"), MakeStep("b")});
-  spec.max_execution_time = seconds(600);
-  RunDriver run(spec);
+  WorkflowDefinition definition = MakeDefinition({MakeStep("a"), Waits("nap", "2h"), MakeStep("b")});
+  definition.max_execution_time = seconds(600);
+  RunDriver run(definition);
   run.Claim();
   run.Pump();
   run.now += seconds(100);
@@ -129,10 +129,10 @@ TEST(Wait, TheRunsTimeDoesNotCount) {
 }
 
 TEST(Wait, TwoAtOnceAndAPauseHoldTheClockUntilTheLastEnds) {
-  WorkflowSpec spec =
-      MakeSpec({MakeStep("a"), Waits("short", 10, {"a"}), Waits("long", 30, {"a"}), MakeStep("z", "do.pure", {"short", "long"})});
-  spec.max_execution_time = seconds(600);
-  RunDriver run(spec);
+  WorkflowDefinition definition =
+      MakeDefinition({MakeStep("a"), Waits("short", 10, {"a"}), Waits("long", 30, {"a"}), MakeStep("z", "do.pure", {"short", "long"})});
+  definition.max_execution_time = seconds(600);
+  RunDriver run(definition);
   run.Claim();
   run.Pump();
   run.Finish("a", Ok());
@@ -150,7 +150,7 @@ TEST(Wait, TwoAtOnceAndAPauseHoldTheClockUntilTheLastEnds) {
 }
 
 TEST(Wait, WhoseTurnComesWhilePausedBeginsAtResume) {
-  RunDriver run(MakeSpec({MakeStep("a"), Waits("nap", 10)}));
+  RunDriver run(MakeDefinition({MakeStep("a"), Waits("nap", 10)}));
   run.Claim();
   run.Pump();
   run.Post("pause");
@@ -162,7 +162,7 @@ TEST(Wait, WhoseTurnComesWhilePausedBeginsAtResume) {
 }
 
 TEST(Wait, EndsWithACancelledRunAndAFailedOne) {
-  RunDriver run(MakeSpec({MakeStep("a"), Waits("nap", 10)}));
+  RunDriver run(MakeDefinition({MakeStep("a"), Waits("nap", 10)}));
   run.Claim();
   run.Pump();
   run.Finish("a", Ok());

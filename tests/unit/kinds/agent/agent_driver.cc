@@ -11,13 +11,13 @@ namespace acl::agent::test {
 
 namespace {
 
-CapabilitySpec CapabilityOf(std::string id, EffectClass effect, RiskLevel risk = RiskLevel::kLow) {
-  CapabilitySpec spec;
-  spec.id = std::move(id);
-  spec.summary = "A capability of the tests.";
-  spec.effect = effect;
-  spec.risk = risk;
-  return spec;
+CapabilityDefinition CapabilityOf(std::string id, EffectClass effect, RiskLevel risk = RiskLevel::kLow) {
+  CapabilityDefinition definition;
+  definition.id = std::move(id);
+  definition.summary = "A capability of the tests.";
+  definition.effect = effect;
+  definition.risk = risk;
+  return definition;
 }
 
 std::string WordsOf(const Input& input) {
@@ -33,18 +33,18 @@ std::shared_ptr<const CapabilityRegistry> Capabilities() {
   static const std::shared_ptr<const CapabilityRegistry> registry = [] {
     auto made = std::make_shared<CapabilityRegistry>();
     const auto none = [](const Json&, CallContext&) { return StepResult{}; };
-    CapabilitySpec pure = CapabilityOf("look.pure", EffectClass::kPure);
+    CapabilityDefinition pure = CapabilityOf("look.pure", EffectClass::kPure);
     pure.parameters = {{.name = "path", .type = "string"}};
     made->Add(pure, none);
     made->Add(CapabilityOf("look.read", EffectClass::kRead), none);
     made->Add(CapabilityOf("do.idempotent", EffectClass::kIdempotent), none);
     made->Add(CapabilityOf("do.effect", EffectClass::kNonIdempotent, RiskLevel::kMedium), none);
-    CapabilitySpec keyed = CapabilityOf("do.keyed", EffectClass::kNonIdempotent);
+    CapabilityDefinition keyed = CapabilityOf("do.keyed", EffectClass::kNonIdempotent);
     keyed.honours_key = true;
     made->Add(keyed, none);
     made->Add(CapabilityOf("files.write", EffectClass::kPure, RiskLevel::kHigh), none);
     for (const char* id : {"project.take", "project.checkpoint", "project.complete", "project.block"}) {
-      CapabilitySpec project = CapabilityOf(id, EffectClass::kIdempotent);
+      CapabilityDefinition project = CapabilityOf(id, EffectClass::kIdempotent);
       project.honours_key = true;
       made->Add(project, none);
     }
@@ -53,10 +53,10 @@ std::shared_ptr<const CapabilityRegistry> Capabilities() {
   return registry;
 }
 
-AgentSpec SpecOf(const std::string& text) {
+AgentDefinition DefinitionOf(const std::string& text) {
   LoadedAgent loaded = LoadAgent(text, Capabilities().get());
   for (const Finding& finding : loaded.findings) EXPECT_NE(finding.severity, Finding::Severity::kError) << FormatFinding("", finding);
-  return loaded.spec ? *loaded.spec : AgentSpec{};
+  return loaded.definition ? *loaded.definition : AgentDefinition{};
 }
 
 StepResult Gives(Json outputs) {
@@ -97,7 +97,7 @@ AgentDriver::AgentDriver(const std::string& file, CreateAgent request, BuiltInEx
   request.subject = *SubjectId::Parse("01890000-0000-7000-8000-000000000001");
   request.now = now;
   if (request.owner.empty()) request.owner = "ann";
-  auto item = MakeCreateItem(*kind, SpecOf(file), std::move(request));
+  auto item = MakeCreateItem(*kind, DefinitionOf(file), std::move(request));
   if (!item) {
     ADD_FAILURE() << item.error();
     return;

@@ -14,7 +14,7 @@ namespace acl::agent::test {
 
 // look.*: pure and read; do.idempotent, do.effect (non-idempotent), do.keyed (non-idempotent, honours the key), files.write (pure, HIGH).
 std::shared_ptr<const CapabilityRegistry> Capabilities();
-AgentSpec SpecOf(const std::string& text);
+AgentDefinition DefinitionOf(const std::string& text);
 
 StepResult Gives(Json outputs = Json::object());
 StepResult Says(const Json& answer);  // a planner program that writes this

@@ -31,7 +31,7 @@ TEST(AgentGuideTest, ItsFilesAreAgentFiles) {
     }
     const LoadedAgent loaded = LoadAgent(text, nullptr);
     for (const Finding& finding : loaded.findings) ADD_FAILURE() << text << FormatFinding("guide", finding);
-    files += loaded.spec.has_value() ? 1 : 0;
+    files += loaded.definition.has_value() ? 1 : 0;
   }
   EXPECT_EQ(files, 4);
   EXPECT_EQ(parts, 1);
@@ -77,7 +77,7 @@ TEST(AgentGuideTest, NamesEveryPhaseKeyLimitAndCode) {
 TEST(AgentGuideTest, TheExampleIsAnAgentFile) {
   const LoadedAgent loaded = LoadAgent(TextOf("examples/agent/tidy-notes.yaml"), nullptr);
   for (const Finding& finding : loaded.findings) ADD_FAILURE() << FormatFinding("tidy-notes.yaml", finding);
-  EXPECT_TRUE(loaded.spec);
+  EXPECT_TRUE(loaded.definition);
 }
 
 TEST(AgentFileTest, EveryMistakeHasAPlaceAndAWayOut) {
