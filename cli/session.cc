@@ -59,12 +59,12 @@ std::string Session::DatabaseUrl() const {
 
 Result<std::shared_ptr<S3Store>> Session::Objects() {
   static const SystemClock clock;
-  std::map<std::string, std::string> environment;
+  std::map<std::string, std::string> values;
   for (const SettingInfo& setting : SettingsOf(Program::kCli)) {
     const std::string value = setting.name.starts_with("s3_") ? environment.environment(setting.environment) : "";
-    if (!value.empty()) environment[setting.environment] = value;
+    if (!value.empty()) values[setting.environment] = value;
   }
-  auto parsed = ParseSettings(Program::kCli, {}, environment);
+  auto parsed = ParseSettings(Program::kCli, {}, values);
   if (!parsed) return parsed.error();
   return OpenObjectStore(parsed->settings, clock, nullptr);
 }

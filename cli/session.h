@@ -43,7 +43,7 @@ struct GlobalOptions {
 
 class Session {
  public:
-  explicit Session(Environment environment) : environment(std::move(environment)) {}
+  explicit Session(Environment given) : environment(std::move(given)) {}
 
   Environment environment;
   GlobalOptions options;

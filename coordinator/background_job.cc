@@ -22,8 +22,8 @@ BackgroundJob::BackgroundJob(Options options, LeaderLeases& leases, DatabaseWatc
           {name_, leases.ttl(), std::move(options.tick), std::move(options.on_lost)},
           [&leases](const std::string& name) { return leases.Hold(name); }, clock, random_, *this) {
   if (metrics == nullptr) return;
-  held_gauge_ = metrics->gauge(names::kJobHeld, {{"loop", name_}});
-  ticks_ = metrics->counter(names::kJobTicks, {{"loop", name_}});
+  held_gauge_ = metrics->gauge(names::kJobHeld, {{"background_job", name_}});
+  ticks_ = metrics->counter(names::kJobTicks, {{"background_job", name_}});
 }
 
 Status BackgroundJob::Start() {

@@ -37,7 +37,7 @@ inline bool IsRelay(const PlannedJob& job) { return job.name.starts_with("relay-
 
 struct PlannedJobs {
   std::vector<PlannedJob> each;
-  ReadyHints told;  // empty without relays
+  ReadyHints hinted;  // empty without relays
 };
 
 PlannedJobs PlanJobs(const JobContext& context, const ScheduleContext& schedules, const JobPlan& plan);

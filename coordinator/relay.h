@@ -31,7 +31,7 @@ struct Relay {
 struct Relays {
   // Of each shard, by its number. Their ticks may be taken by several threads. When work becomes ready, the first that is held is woken.
   std::vector<Relay> each;
-  ReadyHints told;
+  ReadyHints hinted;
 };
 Relays MakeRelays(const JobContext& context, RelayOptions options);
 

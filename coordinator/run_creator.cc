@@ -86,7 +86,7 @@ void RunCreator::Note(const CreateItem& item, const Result<CreateOutcome>& outco
     made.granted[*item.grant_to].push_back(item.subject);
     return;
   }
-  if (created && options_.told && outcome->ready_at != WallTime{}) {
+  if (created && options_.hinted && outcome->ready_at != WallTime{}) {
     made.rows.push_back(MessageFor(item, *outcome));
   } else if (created) {
     made.queues.insert(item.queue);
@@ -97,7 +97,7 @@ void RunCreator::Note(const CreateItem& item, const Result<CreateOutcome>& outco
 void RunCreator::Tell(Made made) const {
   if (!made.granted.empty()) FailPoint("create.after_grant");  // they are somebody's, who does not know yet
   for (auto& [session, subjects] : made.granted) grants_.tell(session, std::move(subjects));
-  if (!made.rows.empty() && !options_.told(made.rows)) {
+  if (!made.rows.empty() && !options_.hinted(made.rows)) {
     for (const StepMessage& row : made.rows) made.queues.insert(row.key.queue);
   }
   for (const std::string& queue : made.queues) ring_(queue);

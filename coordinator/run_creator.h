@@ -26,7 +26,7 @@ class RunCreator final : public Service {
     std::size_t at_once = 200;
     std::function<InFlightLoad()> load = {};  // of runs in flight; none: nobody is kept waiting
     // Instead of ringing; false: rings. On the creator's thread.
-    std::function<bool(const std::vector<StepMessage>&)> told = {};
+    std::function<bool(const std::vector<StepMessage>&)> hinted = {};
     Counter created = {};
   };
   // Called once, on the creator's thread or in Stop; must not block.

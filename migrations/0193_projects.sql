@@ -1,6 +1,6 @@
 -- migrate:up
 -- Subjects that are commanded (shared/kernel/command.h): a command takes the lease, decides, appends and gives it back in one transaction. And what projects
--- show of themselves: the tables of document 000, section 6. `tasks` is the name of dispatched steps here, so a project's are `tasks`.
+-- show of themselves: the tables of document 000, section 6.
 SET LOCAL ROLE acl_owner;
 
 -- What was answered under a request key, for as long as the subject lives.

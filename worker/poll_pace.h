@@ -26,7 +26,7 @@ class PollPace {
     Empty(now, random);
   }
   // Busy: the next look waits as long as the last one took, so that it finds more at once.
-  void Breathe(SteadyTime until) {
+  void Throttle(SteadyTime until) {
     not_before_ = until;
     next_ = std::max(next_, until);
   }

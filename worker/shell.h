@@ -4,7 +4,7 @@
 // heartbeat: if it hangs, the session ends and somebody else takes over.
 //
 // Who brings an answer from the database decides what follows from it, if nobody is deciding, and a commit that follows is sent by the
-// thread that has just ended one: of the threads that would be woken for each step of a lonely run, none is. The deciding thread is there
+// thread that has just ended one: with a single run in flight no thread is woken for a step. The deciding thread is there
 // for what else is reported, for the clock, and for what follows from a commit of many runs.
 
 #include <atomic>

@@ -55,8 +55,8 @@ void WorkerCore::OnClaimed(SteadyTime now, const WorkerSessionId& session, Resul
     pace_.Found(now);
   } else {
     claim_size_ = config_.claim_batch;
-    constexpr milliseconds kLongestBreath{20};
-    if (!subjects_.empty()) pace_.Breathe(now + std::min<SteadyTime::duration>(now - answer->sent, kLongestBreath));
+    constexpr milliseconds kLongestThrottle{20};
+    if (!subjects_.empty()) pace_.Throttle(now + std::min<SteadyTime::duration>(now - answer->sent, kLongestThrottle));
     notified ? pace_.Hint(now) : pace_.FoundAll(now, random_);
   }
   for (LoadedSubject& loaded : answer->loaded) AdoptGrant(loaded);

@@ -15,7 +15,7 @@ std::string EventText(const Event& event);
 // {"first","last","detail"}: the events between that one and the first that is kept, which retention dropped; null if none is missing.
 Json DroppedToJson(const SubjectId& subject, std::int64_t after_seq, std::int64_t first_kept);
 Json AttemptToJson(const AttemptView& view);
-// A dispatch of a dispatched step: where, how far, who has it since when.
+// A dispatch: where, how far, who has it since when.
 Json DispatchToJson(const DispatchView& view);
 Json GrantToJson(const GrantView& view);
 Json LeaseToJson(const LeaseView& view);

@@ -121,10 +121,10 @@ void AskDesk::Exchange::CheckStepHolds() {
   const AskingStep& asking = *asked_.asking;
   bool holds = false;
   if (asking.dispatched) {
-    auto tasks = desk_.parts_.queries.Tasks(asking.run);
-    if (!tasks) EndFor(tasks.error(), "the task that asks");
-    holds = std::any_of(tasks->begin(), tasks->end(), [&](const TaskView& task) {
-      return task.step_id == asking.step && task.token == asking.token && task.state == "started";
+    auto dispatches = desk_.parts_.queries.Dispatches(asking.run);
+    if (!dispatches) EndFor(dispatches.error(), "the dispatch that asks");
+    holds = std::any_of(dispatches->begin(), dispatches->end(), [&](const DispatchView& dispatch) {
+      return dispatch.step_id == asking.step && dispatch.token == asking.token && dispatch.state == "started";
     });
   } else {
     auto run = desk_.parts_.queries.GetSubject(asking.run);

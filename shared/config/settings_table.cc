@@ -243,7 +243,7 @@ const std::vector<SettingRow>& SettingsTable() {
       Text("kafka_properties_file", kServers, &Settings::kafka_properties_file, "FILE",
            "lines NAME=VALUE handed to librdkafka: TLS, SASL and the like (docs/operate/operations.md)"),
       Bytes("large_value_bytes", kServers, &Settings::large_value_bytes, 1024,
-            "state, results and files larger than this lie apart from the journal: in the object store if there is one, else in chunks in "
+            "state, results and files larger than this are stored outside of the journal: in the object store if there is one, else in chunks in "
             "PostgreSQL"),
       Text("s3_endpoint", kAll, &Settings::s3_endpoint, "URL",
            "object store for large values: https://HOST or http://HOST:PORT; empty = none"),
@@ -275,7 +275,7 @@ const std::vector<SettingRow>& SettingsTable() {
       Millis("ready_poll_ms", kCoordinator, &Settings::ready_poll, 50, 60'000,
              "how often ready work is counted and workers are notified for it"),
       Days("session_retention_days", kCoordinator, &Settings::session_retention,
-           "how long ended worker sessions and ended dispatches of dispatched steps stay in the lists"),
+           "how long ended worker sessions and ended dispatches stay in the lists"),
       Days("request_key_retention_days", kCoordinator, &Settings::request_key_retention,
            "how long a repeated Idempotency-Key gives the first answer"),
       Days("journal_retention_days", kCoordinator, &Settings::journal_retention,

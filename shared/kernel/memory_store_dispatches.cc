@@ -1,4 +1,4 @@
-// MemoryStore: dispatches of dispatched steps (dispatch.h).
+// MemoryStore: dispatches (dispatch.h).
 
 #include <fmt/format.h>
 

@@ -321,7 +321,7 @@ const Statement kCommitFirst("commit.first", Statement::Kind::kWrite, Text(kOneK
 const Statement kCommitLast("commit.last", Statement::Kind::kWrite, Text(kOneClosed + kItsEvents + kNoTimers + kItsListing + kOneAnswer),
                             true);
 
-// What a lonely run's commits are, if it is one of those.
+// Which of the statements for one item fits it, if any does: with a single run in flight a batch has one item.
 std::optional<CommitForm> FormOfOne(const CommitItem& i) {
   if (i.disposition == Disposition::kClose) {
     const bool plain = !i.required_version && !i.not_before && !i.waiting;

@@ -81,7 +81,11 @@ Params Bind(std::span<const pg::SealedItem> items, Token token, WallTime now) {
   params.Int64("token", token.value).List("subject", subject).List("project", project).List("kind", kind).List("queue", queue);
   params.List("priority", priority).List("version", version).List("key", key).List("hash", hash).List("head", head).List("chain", chain);
   params.List("root", root).List("journal", journal).List("at", at).List("deadline", deadline).List("ready", ready).List("name", name);
-  params.List("name_version", name_version).List("owner", owner).List("status", status).List("spec", definition).List("labels", labels);
+  params.List("name_version", name_version)
+      .List("owner", owner)
+      .List("status", status)
+      .List("definition", definition)
+      .List("labels", labels);
   params.List("traceparent", traceparent).List("grant", grant);
   params.List("e_item", e_item).List("e_seq", e_seq).List("e_type", e_type).List("e_schema", e_schema).List("e_producer", e_producer);
   params.List("e_at", e_at)

@@ -127,7 +127,7 @@ Array One(const std::optional<WallTime>& time) {
 
 void SetDefinition(Params& params, const ScheduleRow& row) {
   const Definition& what = row.definition;
-  params.Id("id", row.id).Text("spec", what.workflow).Text("inputs", what.inputs).Text("labels", what.labels).Text("cron", what.cron);
+  params.Id("id", row.id).Text("definition", what.workflow).Text("inputs", what.inputs).Text("labels", what.labels).Text("cron", what.cron);
   params.Text("zone", what.zone).Text("overlap", OverlapName(what.policy.overlap)).Int64("catchup", what.policy.catchup_seconds);
   params.Bool("paused", row.paused).Text("pause_reason", row.pause_reason).List("next", One(row.next_fire_at));
 }

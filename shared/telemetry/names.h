@@ -70,7 +70,7 @@ inline const MetricDef kSlotsBusy{"acl_slots_busy", "steps this worker runs now"
 inline const MetricDef kQuarantines{"acl_quarantines_total", "subjects quarantined by this process, by reason"};
 inline const MetricDef kDispatches{
     "acl_dispatches_total",
-    "dispatches of dispatched steps by what became of them: taken delivered refused (a worker's), lost withdrawn (a reaper's)"};
+    "dispatches (steps sent to another queue) by what became of them: taken delivered refused (a worker's), lost withdrawn (a reaper's)"};
 inline const MetricDef kTimersFired{"acl_timers_fired_total", "timers turned into inbox rows"};
 inline const MetricDef kScheduleFires{"acl_schedule_fires_total",
                                       "fire times of schedules by outcome: started skipped_overlap missed failed"};

@@ -122,7 +122,7 @@ constexpr const char* kWrittenOnce[] = {"snapshot_rows", "contents", "content_ch
                                         "content_refs"};  // not changed; removed when nobody needs them
 // What is written once and needed for ever, and what changes but is never emptied as a whole.
 constexpr const char* kNotEmptied[] = {"leases",       "subjects",  "subject_head", "listings",      "quarantine",      "fleet_epoch",
-                                       "projects",     "ready",     "timers",       "inbox",         "tasks",           "outbox",
+                                       "projects",     "ready",     "timers",       "inbox",         "dispatches",      "outbox",
                                        "request_keys", "approvals", "api_keys",     "leader_leases", "worker_sessions", "object_marks"};
 
 using Names = std::set<std::string>;

@@ -36,7 +36,7 @@ const Orphans kOrphanCompletions("completion_rows", "verify.orphans.completion_r
 const Orphans kOrphanSnapshots("snapshot_rows", "verify.orphans.snapshot_rows", "x.subject_id || '/' || x.last_event_seq");
 const Orphans kOrphanListings("listings", "verify.orphans.listings", "x.subject_id::text");
 const Orphans kOrphanCompensations("compensation_rows", "verify.orphans.compensation_rows", "x.subject_id || '/' || x.compensation_id");
-// A ready row's subject is a subject, or a task.
+// A ready row's subject is a subject, or a dispatch.
 const TableCheck kOrphanReadyRows("subject.exists", "ready", "verify.orphans.ready", "SELECT count(*) FROM ready", R"(
   x.subject_id::text, CASE WHEN x.kind = 'dispatch' THEN 'a row of dispatches' ELSE 'a row of subjects' END, 'none' FROM ready x
   WHERE NOT EXISTS (SELECT FROM subjects s WHERE x.kind <> 'dispatch' AND s.subject_id = x.subject_id)
@@ -104,7 +104,7 @@ const TableCheck kDispatchSession("dispatch.session", "dispatches", "verify.disp
 const TableCheck kDispatchClosed("dispatch.closed", "dispatches", "verify.dispatch_closed", "SELECT count(*) FROM dispatches", R"(
   x.subject_id || '/' || x.step_id || '/' || x.attempt_id, 'an end: its subject is closed', x.state FROM dispatches x JOIN leases l USING (subject_id)
   WHERE l.state = 1 AND x.state IN ('queued', 'started'))");
-// The end of a task is an unread input or an event, once; before its end it is neither. Of subjects whose events and payloads are all
+// The end of a dispatch is an unread input or an event, once; before its end it is neither. Of subjects whose events and payloads are all
 // there.
 const TableCheck kDispatchResult("dispatch.result", "dispatches", "verify.dispatch_result", "SELECT count(*) FROM dispatches", R"sql(
   x.subject_id || '/' || x.step_id || '/' || x.attempt_id, CASE WHEN x.state IN ('queued', 'started') THEN 'no result' ELSE 'one result' END, x.told || ' (it is ' || x.state || ')' FROM (
@@ -113,7 +113,7 @@ const TableCheck kDispatchResult("dispatch.result", "dispatches", "verify.dispat
     FROM dispatches t LEFT JOIN (
       SELECT r.subject_id, (regexp_match(r.payload, '"inbox_id": ?"([0-9a-f-]{36})"'))[1] AS id, count(*) AS times FROM event_rows r
       WHERE r.subject_id IN (SELECT subject_id FROM dispatches) AND r.payload LIKE '%"inbox_id"%' GROUP BY 1, 2) e
-      ON e.subject_id = t.subject_id AND e.id = t.task_id::text
+      ON e.subject_id = t.subject_id AND e.id = t.dispatch_id::text
     WHERE NOT EXISTS (SELECT FROM event_rows g WHERE g.subject_id = t.subject_id AND g.payload IS NULL)
       AND NOT EXISTS (SELECT FROM journal_segments g WHERE g.subject_id = t.subject_id AND g.dropped_at IS NOT NULL)) x
   WHERE x.told <> CASE WHEN x.state IN ('queued', 'started') THEN 0 ELSE 1 END)sql");

@@ -66,7 +66,7 @@ class Relayed : public QueueHarness {
   }
   void Pump() override {
     for (auto& relay : relays_) {
-      const auto turned = relay.turn();
+      const auto turned = relay.tick();
       EXPECT_TRUE(turned) << turned.message();
     }
   }

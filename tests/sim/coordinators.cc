@@ -70,7 +70,7 @@ struct SimTestBed::Coordinator {
   bool frozen = false, down = false;
   std::vector<std::function<void()>> deferred;  // what it finds when it goes on
   std::unique_ptr<JobProcess> process;          // or it is dead
-  coordinator::ReadyHints told;                 // of its relays
+  coordinator::ReadyHints hinted;                // of its relays
 };
 
 void SimTestBed::MakeCoordinators() {
@@ -225,7 +225,7 @@ void SimTestBed::CheckTick(const Coordinator& of, const std::string& job) {
   Trace(job.size() + 17);
   ++report_.ticks;
   for (const auto& other : coordinators_) {
-    if (other.get() != &of && other->process && other->process->turning(job)) ++report_.turns_side_by_side;
+    if (other.get() != &of && other->process && other->process->turning(job)) ++report_.ticks_side_by_side;
   }
   const auto row = store_.LeaderOf(job);
   const bool holds = row && row->session == of.process->session() && row->lease.expires_at > clock_.Wall();

@@ -55,7 +55,7 @@ TEST_P(CounterSimSeeds, HoldAndMeetWhatTheyClaimTo) {
   EXPECT_GT(report.coordinators_frozen, 0);
   EXPECT_GT(report.jobs_stolen, 0);
   EXPECT_GT(report.jobs_taken, 2 * count) << "leadership moves";
-  EXPECT_GT(report.turns_side_by_side, 0) << "both believe that they lead";
+  EXPECT_GT(report.ticks_side_by_side, 0) << "both believe that they lead";
   EXPECT_GT(report.hints, 0);
   EXPECT_GT(report.granted_as_made, 0);
   EXPECT_GT(report.grants_unheard, 0);

@@ -37,8 +37,8 @@ void SimReport::Add(const SimReport& other) {
   dispatches_withdrawn += other.dispatches_withdrawn;
   late_results_refused += other.late_results_refused;
   dispatch_results_kept += other.dispatch_results_kept;
-  turns += other.turns;
-  turns_side_by_side += other.turns_side_by_side;
+  ticks += other.ticks;
+  ticks_side_by_side += other.ticks_side_by_side;
   jobs_taken += other.jobs_taken;
   jobs_stolen += other.jobs_stolen;
   coordinators_killed += other.coordinators_killed;
@@ -62,12 +62,12 @@ std::string SimReport::ToString() const {
       "lost "
       "{} withdrawn "
       "{} "
-      "late-results-refused {} results-kept {} turns {} (side by side {}) jobs-taken {} stolen {} coordinators-killed {} frozen {} "
+      "late-results-refused {} results-kept {} ticks {} (side by side {}) jobs-taken {} stolen {} coordinators-killed {} frozen {} "
       "fire-times {} scheduled-runs {} hints {} granted-as-made {} (unheard {} heard-twice {} to-the-dead {}) violations {}",
       subjects, closed, events, takeovers, stale_commits_refused, unknown_commits, unknown_landed, signals_acked, signals_at_close,
       direct_commands, crashes, freezes, uncertain_resolved, snapshots, rolls, dropped, effects, stale_effects_refused, by_messages,
       messages_lost, messages_repeated, messages_dropped, late_claims, ready_hints, dispatches_offered, dispatches_taken, dispatch_results,
-      dispatches_lost, dispatches_withdrawn, late_results_refused, dispatch_results_kept, turns, turns_side_by_side, jobs_taken,
+      dispatches_lost, dispatches_withdrawn, late_results_refused, dispatch_results_kept, ticks, ticks_side_by_side, jobs_taken,
       jobs_stolen, coordinators_killed, coordinators_frozen, fire_times, scheduled_runs, hints, granted_as_made, grants_unheard,
       grants_heard_twice, grants_to_the_dead, violations.size());
 }

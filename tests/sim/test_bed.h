@@ -53,8 +53,8 @@ struct SimReport {
                ready_hints = 0;  // of driver `memory`
   std::int64_t dispatches_offered = 0, dispatches_taken = 0, dispatch_results = 0, dispatches_lost = 0, dispatches_withdrawn = 0,
                late_results_refused = 0, dispatch_results_kept = 0;
-  // Of the coordinators: turns that began, those that began while the other was in the same one, jobs that were taken (by whoever).
-  std::int64_t turns = 0, turns_side_by_side = 0, jobs_taken = 0, jobs_stolen = 0, coordinators_killed = 0, coordinators_frozen = 0;
+  // Of the coordinators: ticks that began, those that began while the other was in the same one, jobs that were taken (by whoever).
+  std::int64_t ticks = 0, ticks_side_by_side = 0, jobs_taken = 0, jobs_stolen = 0, coordinators_killed = 0, coordinators_frozen = 0;
   std::int64_t fire_times = 0, scheduled_runs = 0, hints = 0;
   std::int64_t granted_as_made = 0, grants_unheard = 0, grants_heard_twice = 0, grants_to_the_dead = 0;  // create and grant
   std::int64_t rolls = 0, dropped = 0;  // journals that began; events of journals that were dropped

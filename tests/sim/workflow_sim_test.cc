@@ -57,7 +57,7 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   EXPECT_GT(sum.dispatch_results_kept, 0);
   EXPECT_GT(sum.scheduled_runs, 0);
   EXPECT_GT(sum.fire_times, sum.scheduled_runs) << "some are missed or skipped";
-  EXPECT_GT(sum.turns_side_by_side, 0);
+  EXPECT_GT(sum.ticks_side_by_side, 0);
 }
 
 // The checkers have teeth: a store that takes a result whatever became of its dispatch is found out.

@@ -117,7 +117,8 @@ const Violation kViolations[] = {
      "{s})"},
     {"i02", "one token granted to two", Of::kFleet, "",
      "ALTER TABLE lease_history DROP CONSTRAINT lease_history_pkey; INSERT INTO lease_history (subject_id, token, session_id, head_seq, "
-     "without progress, granted_at) SELECT subject_id, token, gen_random_uuid(), head_seq, 0, now() FROM lease_history WHERE subject_id = "
+     "takeovers_without_progress, granted_at) SELECT subject_id, token, gen_random_uuid(), head_seq, 0, now() FROM lease_history WHERE "
+     "subject_id = "
      "{s} LIMIT "
      "1"},
     {"i02", "one token of two dispatches", Of::kFleet, "",

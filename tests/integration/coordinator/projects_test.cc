@@ -56,7 +56,7 @@ class ProjectsConformance : public test::StoreConformance {
     for (int n = 1; n <= tasks; ++n) Must(project, "add_task", {{"goal_id", "g1"}, {"title", "Chapter " + std::to_string(n)}});
   }
   static SubjectId SubjectOf(const ProjectId& project) { return SubjectId{project.uuid}; }
-  Turn Settling() {
+  Tick Settling() {
     return InboxJob({store(), queries(), clock_, metrics_, {}, {}}, {{&desk_->commands(), "project", project::kProjectQueue}},
                     milliseconds(1'000));
   }
@@ -200,7 +200,7 @@ TEST_P(ProjectsConformance, AClaimThatRanOutIsAnEventWithoutAnybodyAsking) {
   const ProjectId project = NewProject();
   Fill(project, 1);
   Must(project, "start_task", {{"task_id", "t1"}, {"claim_seconds", 60}});
-  Turn settle = Settling();
+  Tick settle = Settling();
   ASSERT_TRUE(settle());
   Advance(milliseconds(61'000));
   ASSERT_EQ(store().FireTimers(10)->fired, 1);
@@ -240,7 +240,7 @@ TEST_P(ProjectsConformance, ARunsEndIsAnEventAndTheJournalStillVerifies) {
                            {"state_root", std::string(64, '1')},
                            {"said", {{"run_id", run}, {"task_id", "t1"}, {"status", "COMPLETED"}}}});
   MustPost(post);
-  Turn settle = Settling();
+  Tick settle = Settling();
   ASSERT_TRUE(settle());
   const auto view = NewDesk()->Read(project);
   ASSERT_TRUE(view) << view.error();

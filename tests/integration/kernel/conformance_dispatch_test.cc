@@ -1,4 +1,4 @@
-// Store conformance: dispatches of dispatched steps (kernel/dispatch.h).
+// Store conformance: dispatches (kernel/dispatch.h).
 #include <gmock/gmock.h>
 
 #include "shared/kernel/dispatch.h"

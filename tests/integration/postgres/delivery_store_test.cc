@@ -211,7 +211,7 @@ TEST_F(DeliveryStoreTest, TwoCoordinatorsAtOnceSendEachOnceInOrderAndTakeUpWhatO
     PgDeliveryStore mine(store().pool());
     Deliveries one(mine, hear(first), clock, random, metrics, options);
     for (int n = 0; n < turns; ++n) {
-      auto turned = one.Turn();
+      auto turned = one.Tick();
       EXPECT_TRUE(turned.ok()) << turned.error();
     }
   };

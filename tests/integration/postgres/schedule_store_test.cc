@@ -272,8 +272,8 @@ TEST_F(ScheduleTurns, AtOnceTheyStartEachFireTimeOnce) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       Metrics metrics;
-      Turn turn = SchedulesTurn({schedules, {store(), *registry, *kind, ids}, metrics, {}}, std::chrono::milliseconds(50));
-      while (db().Count("SELECT count(*) FROM schedules WHERE next_fire_at <= '" + FormatWallTime(now) + "'") > 0) (void)turn();
+      Tick tick = SchedulesJob({schedules, {store(), *registry, *kind, ids}, metrics, {}}, std::chrono::milliseconds(50));
+      while (db().Count("SELECT count(*) FROM schedules WHERE next_fire_at <= '" + FormatWallTime(now) + "'") > 0) (void)tick();
     });
   }
   for (auto& thread : threads) thread.join();

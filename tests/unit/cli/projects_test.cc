@@ -39,16 +39,16 @@ class CliProjects : public coordinator::ApiFixture {
   Outcome Run(const std::vector<std::string>& words) {
     clock_.Advance(seconds(1));
     std::ostringstream out, err;
-    Environment environment{out,
-                            err,
-                            false,
-                            false,
-                            [this](const std::string& name) { return environment.contains(name) ? environment[name] : std::string(); },
-                            [this](const std::string&) { return std::make_unique<Direct>(this); },
-                            [](std::chrono::milliseconds) {},
-                            "/nowhere/airun"};
+    Environment given{out,
+                      err,
+                      false,
+                      false,
+                      [this](const std::string& name) { return environment.contains(name) ? environment[name] : std::string(); },
+                      [this](const std::string&) { return std::make_unique<Direct>(this); },
+                      [](std::chrono::milliseconds) {},
+                      "/nowhere/airun"};
     Outcome outcome;
-    outcome.code = RunCli(words, std::move(environment));
+    outcome.code = RunCli(words, std::move(given));
     outcome.out = out.str();
     outcome.err = err.str();
     return outcome;

@@ -116,7 +116,7 @@ TEST_F(WaitTest, TheRelayIsToldOfWhatWasMade) {
   std::vector<StepMessage> rows;
   std::vector<std::string> notified;
   RunCreator::Options options;
-  options.told = [&](const std::vector<StepMessage>& told) {
+  options.hinted = [&](const std::vector<StepMessage>& told) {
     rows.insert(rows.end(), told.begin(), told.end());
     return takes;
   };

@@ -45,7 +45,7 @@ std::vector<Rule> Rules() {
        "wait on a signal, advance the fake clock, or use tests/support/wait.h for another process"},
       {"tests_share_no_file", {"TempDir()"}, {"tests"}, {}, "a folder by mkdtemp: each test is a process and many run at once"},
       {"text_for_people_is_escaped",
-       {"world.out ", "world.err ", "world.out;", "std::cout <<", "std::cerr <<"},
+       {"environment.out ", "environment.err ", "environment.out;", "std::cout <<", "std::cerr <<"},
        {"cli"},
        {"cli/session.cc", "cli/main.cc"},
        "Session's Print, Note, Fail, Write (cli/shown.h): what a server or a file says never reaches a terminal raw"},
