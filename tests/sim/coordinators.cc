@@ -70,7 +70,7 @@ struct SimTestBed::Coordinator {
   bool frozen = false, down = false;
   std::vector<std::function<void()>> deferred;  // what it finds when it goes on
   std::unique_ptr<JobProcess> process;          // or it is dead
-  coordinator::ReadyHints hinted;                // of its relays
+  coordinator::ReadyHints hinted;               // of its relays
 };
 
 void SimTestBed::MakeCoordinators() {
