@@ -1,12 +1,11 @@
 #pragma once
-// When those who came together go to the database together. A statement for three costs nearly as much as one for ten, so while many runs
-// are in flight the next statement waits a moment for more: a small share of what these runs take anyway. While few are in flight
-// nobody is kept waiting. Values only; time comes from its user.
+// Adaptive batching of requests to the database. A statement for ten runs costs little more than one for three, so while many runs are in
+// flight the next statement waits a moment for more runs: at most 10 ms, and a small share of the time that these runs take. While few
+// runs are in flight nobody waits. Values only; the caller brings the time.
 //
-// BatchInterval:  a share of the load in flight, or a share of its time since the last statement.
-// LingerWindow: while others come close behind each other, up to half of the load in flight; runs whose steps are committed together end
-// together, and
-//        what follows them comes within a moment.
+// BatchInterval: the next statement goes when a share of the runs in flight waits for it, or a share of a run's time after the last one.
+// LingerWindow:  the next statement goes when half of the runs in flight wait for it, or when no further run arrives close behind. Runs
+//                whose steps were committed together end together, so their next requests arrive together as well.
 
 #include <algorithm>
 #include <cstddef>
@@ -16,13 +15,13 @@
 
 namespace acl::coordinator {
 
-// What is in flight: so many runs, of which each takes so long.
+// The runs in flight: how many, and how long each takes.
 struct InFlightLoad {
   std::size_t runs = 0;
   SteadyTime::duration each{0};
 };
 
-// That share of the time that runs take, but never long: runs of a minute are no reason to wait for seconds.
+// A share of the time that a run takes, at most kLongest: runs of a minute are no reason to wait for seconds.
 inline SteadyTime::duration ShareOfTime(const InFlightLoad& load, int share) {
   constexpr std::chrono::milliseconds kLongest{10};
   return std::min<SteadyTime::duration>(load.each / share, kLongest);
@@ -30,17 +29,17 @@ inline SteadyTime::duration ShareOfTime(const InFlightLoad& load, int share) {
 
 class BatchInterval {
  public:
-  // A statement takes a `share`th of the load in flight, or goes after that share of their time.
+  // `share`: a statement waits for 1/share of the runs in flight, or for 1/share of the time that a run takes.
   explicit BatchInterval(int share) : share_(share) {}
 
-  // A statement of so many began.
+  // A statement with `count` runs began.
   void Went(std::size_t count, SteadyTime now) {
     count_ = count;
     began_ = now;
   }
-  // So many need not wait for more.
+  // This many runs go at once.
   std::size_t Enough(const InFlightLoad& load) const { return std::max<std::size_t>(1, load.runs / std::size_t(share_)); }
-  // Fewer go then.
+  // When a batch of fewer runs goes.
   SteadyTime Latest(const InFlightLoad& load) const { return count_ <= 1 ? began_ : began_ + ShareOfTime(load, share_); }
 
  private:
@@ -51,21 +50,21 @@ class BatchInterval {
 
 class LingerWindow {
  public:
-  // Nobody is kept longer than that share of the time that runs take.
+  // `share`: no run waits for longer than 1/share of the time that a run takes.
   explicit LingerWindow(int share) : share_(share) {}
 
-  // So many need not wait for more.
+  // This many runs go at once.
   std::size_t Enough(const InFlightLoad& load) const { return load.runs < kFew ? 1 : load.runs / 2; }
-  // When to ask again whether the `count` go that are there, the first of them since `first`; `before`: how many there were when this was
-  // last asked, 0 if it was not. None: they go.
+  // `count` runs wait, the first of them since `first`; `before` waited at the last call (0: there was none). Returns when to call again,
+  // or nothing if the batch goes now.
   std::optional<SteadyTime> Await(const InFlightLoad& load, SteadyTime first, SteadyTime now, std::size_t before, std::size_t count) const {
     const SteadyTime latest = first + ShareOfTime(load, share_);
     if (count >= Enough(load) || count <= before || now >= latest) return std::nullopt;
-    return std::min(latest, now + ShareOfTime(load, share_) / kGaps);  // who comes later than that is not close behind
+    return std::min(latest, now + ShareOfTime(load, share_) / kGaps);  // a run that arrives later is not waited for
   }
 
  private:
-  static constexpr std::size_t kFew = 8;  // are no load in flight
+  static constexpr std::size_t kFew = 8;  // runs in flight for which nobody waits
   static constexpr int kGaps = 4;
   const int share_;
 };

@@ -1,12 +1,14 @@
 #pragma once
-// The relays: what is ready goes to the message queue, one topic per queue and priority (docs/architecture.md#relay). The ready table is
-// their only source; the relay of a shard is a job with a lease of its own, and two of them at once only send twice.
+// The relays send ready rows to the message queue, one topic for each queue and priority (docs/architecture.md). The ready table is their
+// only source. The relay of a shard is a background job with a leader lease of its own; if two relays of one shard run at once, messages
+// are sent twice, which is harmless.
 //
-// A look costs as much as what it finds, so one relay looks for all that this process holds, with one question: the first of them. Another
-// does when it has just taken its job, or if that one has been silent for a second: it may be stuck in a call. Each sweeps its own shard.
+// One relay of this process polls for all the shards that the process holds, in one query, because a poll costs as much as the rows it
+// finds. A second relay polls when it has just got its lease, or when the first has been silent for a second and may be stuck in a call.
+// Each relay sweeps its own shard.
 //
-// Who gives a run back says which row it left (the doorbell), and who makes one says so too. Those rows are sent at once; looks find what
-// nobody told of.
+// A worker that releases a run, and a coordinator that makes one, say which ready row they left (ready_hints.h). The relay sends those rows
+// at once. Polls find the rows that nobody named.
 
 #include <memory>
 

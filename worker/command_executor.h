@@ -1,6 +1,6 @@
 #pragma once
-// Carries out one command of the WorkerCore against a store: the blocking half between two decisions. The same function in production
-// (on a pool thread) and in the simulator (at a virtual moment). RunStep is not its business.
+// Executes one command of the WorkerCore against the store: the blocking half between two decisions. Production calls it on a pool thread,
+// the simulator at a virtual moment. RunStep is the step runner's, not the executor's.
 
 #include <functional>
 
@@ -11,7 +11,7 @@
 
 namespace acl {
 
-// What came of it, to be told to the core on its own thread.
+// The command's answer as a call of the core, for the thread that decides.
 using Report = std::function<void(WorkerCore& core, SteadyTime now)>;
 
 struct CommandContext {
@@ -26,7 +26,8 @@ struct CommandContext {
 // `sent`: when the request left the process, on its steady clock.
 Report ExecuteCommand(CommandContext& context, const Command& command, SteadyTime sent);
 
-// Of a command that could not be carried out for want of memory, whether or not it was sent.
+// The report of a command that failed for lack of memory. A commit or claim may have reached the database all the same, so its outcome is
+// unknown.
 Report NotExecuted(const Command& command, SteadyTime sent);
 
 }  // namespace acl

@@ -1,7 +1,6 @@
 #pragma once
-// More hands for the deciding thread: what is decided for one subject touches no other, so the items of a group commit are built side by
-// side. Without a helper threads (most tests), or with one of no helpers (the simulator), the
-// same code builds them one after another.
+// Helper threads for the deciding thread. The decision for one subject touches no other subject, so the items of a group commit are built
+// in parallel. With no helpers (simulator, most tests) the same code builds them one after another.
 
 #include <atomic>
 #include <condition_variable>

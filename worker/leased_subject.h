@@ -3,9 +3,9 @@
 //
 //   inputs --> BuildItem (decide, evolve, fold, seal) --> [committer] --> OnOutcome --> attempts that may now run --> inputs ...
 //
-// Pure bookkeeping: no clock, no I/O, no threads. At most one item of a subject is in flight; inputs that come meanwhile wait for the
-// next one. Nothing runs before the commit that promised it: attempt rows of effects are durable first. State is a persistent
-// Document: an item that gives the lease back may find that something came in beside it, and is decided again on the old value.
+// Pure bookkeeping: no clock, no I/O, no threads. At most one item of a subject is in flight; inputs that arrive meanwhile wait for the
+// next item. No attempt of an effect runs before its attempt row is committed. The state is a persistent Document, so the old value stays
+// available: if an input arrives beside an item that releases the lease, the item fails and is decided again on that value.
 
 #include <deque>
 #include <map>

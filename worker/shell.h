@@ -1,11 +1,10 @@
 #pragma once
-// The WorkerCore with threads around it: one thread at a time decides (a helper threads helps it build items), pools block. Heartbeats and
-// commits have threads of their own, so that neither a slow claim nor a long queue of reads delays them. Deciding is also what feeds the
-// heartbeat: if it hangs, the session ends and somebody else takes over.
+// The threads around a WorkerCore. One thread at a time decides; helper threads build the items of a group commit beside it; pools make the
+// calls that block. Heartbeats and commits have pools of their own, so a slow claim or a long queue of reads delays neither. The deciding
+// thread also feeds the heartbeat: if it hangs, the session expires and another worker takes the leases over.
 //
-// Who brings an answer from the database decides what follows from it, if nobody is deciding, and a commit that follows is sent by the
-// thread that has just ended one: with a single run in flight no thread is woken for a step. The deciding thread is there
-// for what else is reported, for the clock, and for what follows from a commit of many runs.
+// With one run in flight, the thread that receives an answer from the database also decides and sends the next commit, so no other thread
+// is woken for a step. The deciding thread handles the other reports, the clock, and what follows from a commit of many runs.
 
 #include <atomic>
 #include <condition_variable>
@@ -55,8 +54,8 @@ class WorkerShell {
  private:
   void Post(Report report);
   void RunUntilStopped();
-  // What a thread carries out itself of what it decided, instead of waking one that sleeps. Who takes commits stays for round after round;
-  // there are few threads for the rest, and each has its own work to go on with.
+  // Which commands a thread executes itself after it has decided, instead of waking another thread. A thread of the commit pool may take
+  // any commit, round after round; a thread of the other pools takes small ones, because few threads serve reads.
   enum class Takes { kNothing, kReads, kSmallCommits, kCommits };
   void HandOut(Takes takes, std::optional<Command>& mine);
   static bool Fits(Takes takes, const Command& command);
@@ -78,7 +77,7 @@ class WorkerShell {
   Uuid7Maker ids_;
   HelperThreads helpers_;
   const std::size_t room_for_;  // commands that runs and steps may have on their way at once
-  WorkerCore core_;             // touched by who has set deciding_, and by the helper threads that helps
+  WorkerCore core_;             // touched by the thread that has set deciding_, and by the helper threads
   CommandContext executor_;
   BlockingPool heartbeats_, commits_, others_;
   std::atomic<bool> lent_{false};  // one of others_, to commits

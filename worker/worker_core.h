@@ -176,7 +176,7 @@ struct WorkerCounts {
 
 class WorkerCore {
  public:
-  // `observer` and `helper threads` may be null. All outlive the core.
+  // `observer` and `helpers` may be null. All outlive the core.
   WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& random, WorkerObserver* observer = nullptr,
              HelperThreads* helpers = nullptr);
 
@@ -294,7 +294,7 @@ class WorkerCore {
   void DispatchStarts(SteadyTime now, LeasedSubject& run);
   void TellRecorded(LeasedSubject& run);
   void FormBatch(SteadyTime now);
-  // By all hands of the helper threads, if there is one and it is worth waking.
+  // Calls work(0) ... work(count - 1), on the helper threads as well if there are any and the count is worth waking them.
   void SideBySide(std::size_t count, const std::function<void(std::size_t)>& work);
   // What these subjects have to say, in their order.
   std::vector<Result<std::optional<CommitItem>>> BuildItems(const std::vector<LeasedSubject*>& runs, const BuildContext& context);
@@ -340,46 +340,70 @@ class WorkerCore {
   WorkerObserver silent_;
   WorkerObserver& observer_;
   HelperThreads* const helpers_;
+
+  // The session.
   State state_ = State::kNew;
   WorkerSessionId session_;
   Trust trust_;
+  std::optional<SteadyTime> open_at_, heartbeat_at_;
+  bool heartbeat_in_flight_ = false;
+  int open_failures_ = 0;
+  bool losing_ = false;           // the session is dead; finished work is offered once more
+  bool ends_after_loss_ = false;  // and the worker ends then
+  // A drain: when leases are released whatever runs, how long running steps that may not be repeated have, and when the last dispatch ended
+  // (its result has a moment to be delivered).
+  std::optional<SteadyTime> drain_until_;
+  SteadyTime effects_until_{}, dispatch_ended_{};
+
+  // Claims.
   PollPace pace_;
-  SteadyTime effects_until_{};   // of a drain: running steps that may not be repeated have so long
-  SteadyTime dispatch_ended_{};  // the last one: a drain waits for its result to be delivered
-  std::optional<SteadyTime> open_at_, heartbeat_at_, reconcile_at_, drain_until_, inbox_retry_at_, restore_retry_at_;
-  bool heartbeat_in_flight_ = false, claim_in_flight_ = false;
-  bool notified_in_flight_ = false;                // notified while a claim was out: it looks again
-  bool losing_ = false, ends_after_loss_ = false;  // the session is dead; what is finished is offered once more
-  int claim_size_;                                 // of the next claim, at most
-  int claim_asked_ = 0;                            // rows, by the claim that is out
-  SteadyTime claim_sent_{}, reconcile_sent_{};     // the last of each
-  bool waits_a_round_ = false;                     // with the next batch, for steps that have just begun
-  bool all_claimed_ = false;                       // the last claim found less than it asked for: nothing waits that a grant would pass by
-  int announced_room_ = 0;
-  std::set<SubjectId> grants_heard_, grants_read_;  // to be read; being read
-  std::map<SubjectId, Unrestored> unrestored_;      // granted by claims, and not taken on yet
-  std::deque<std::vector<Claimed>> unread_;         // of them, those that nobody restores yet: a claim's each
+  bool claim_in_flight_ = false;
+  bool notified_in_flight_ = false;  // a hint came while a claim was in flight: the worker claims again at once
+  int claim_size_;                   // the most rows that the next claim asks for
+  int claim_asked_ = 0;              // the rows that the claim in flight asked for
+  SteadyTime claim_sent_{};          // when the last claim was sent
+  bool all_claimed_ = false;  // the last claim found less than it asked for, so no waiting row is passed by if a run is granted unasked
+  int announced_room_ = 0;    // the runs that coordinators were last told this worker may be granted unasked
+  std::set<SubjectId> grants_heard_, grants_read_;  // granted unasked: still to be read; being read
+  const std::shared_ptr<StickyCache> sticky_;       // read by claims, on their threads
+
+  // Leases whose state is not in memory yet.
+  std::map<SubjectId, Unrestored> unrestored_;  // all of them
+  std::deque<std::vector<Claimed>> unread_;     // those whose restore has not begun, one entry a claim
   bool restore_in_flight_ = false;
+  std::optional<SteadyTime> restore_retry_at_;
   int restore_failures_ = 0;
-  milliseconds asked_unheard_for_{0};  // by the reconciliation that is out
-  milliseconds unheard_for_{0};        // of the next reconciliation, if sooner than the lease's life
-  int open_failures_ = 0, commit_failures_ = 0;
+  std::map<SubjectId, int> starved_;  // runs that did not fit into memory: how often since a step of theirs completed here
+
+  // Reconciliation with the table of leases.
+  std::optional<SteadyTime> reconcile_at_;
+  SteadyTime reconcile_sent_{};
+  milliseconds asked_unheard_for_{0};  // the age of unheard grants that the reconciliation in flight asked for
+  milliseconds unheard_for_{0};        // the age that the next one asks for, if shorter than the lease's life
+
+  // Leased subjects, their inboxes and steps.
   HeldSubjects subjects_;
-  const std::shared_ptr<StickyCache> sticky_;  // claims ask it on their threads
-  std::map<SubjectId, int> starved_;           // runs that did not fit into memory: how often, since a step of them completed here
-  std::map<StepKey, RunningStep> running_;
-  bool short_ = false;                        // of something, as it was told
-  std::optional<SteadyTime> shortage_until_;  // nothing begins before
-  SteadyTime shortage_over_{};                // unless it is met again, it is over then
-  milliseconds shortage_pause_{0};
-  std::set<std::tuple<SubjectId, std::string, Token, int>> lost_;  // step and attempt
-  SteadyTime look_at_steps_ = SteadyTime::max();                   // no running step is late before
   std::set<SubjectId> inbox_in_flight_;
+  std::optional<SteadyTime> inbox_retry_at_;
+  std::map<StepKey, RunningStep> running_;
+  std::set<std::tuple<SubjectId, std::string, Token, int>> lost_;  // dropped steps whose runner has not come back; the last is the attempt
+  SteadyTime look_at_steps_ = SteadyTime::max();                   // no running step is past its deadline before this time
   DispatchRuns dispatches_;
-  std::map<std::int64_t, Batch> batches_;  // on their way, or waiting to be sent again; no subject is in two
+
+  // A shortage of disk, descriptors, processes or memory.
+  bool short_ = false;                        // as the observer was last told
+  std::optional<SteadyTime> shortage_until_;  // no step begins before this time
+  SteadyTime shortage_over_{};                // the shortage is over at this time unless it is met again
+  milliseconds shortage_pause_{0};
+
+  // Group commits.
+  std::map<std::int64_t, Batch> batches_;  // in flight, or waiting to be sent again; no subject is in two
   std::map<SubjectId, Offloading> offloading_;
   std::int64_t batch_id_ = 0;
-  SubjectId next_in_turn_;  // where the next batch begins, so that every subject gets its turn
+  int commit_failures_ = 0;
+  bool waits_a_round_ = false;  // the next batch waits one round for steps that have just begun
+  SubjectId next_in_turn_;      // the subject with which the next batch begins, so that every subject gets its turn
+
   std::vector<Command> commands_;
   WorkerCounts counts_;
 };

@@ -78,6 +78,7 @@ OrRefusal<SubjectId> ReadSubject(const ApiContext& api, const std::string& text)
   return Problem(409, "ambiguous-id", "several runs have '" + text + "' in their id: write more of it", std::move(errors));
 }
 
+// The store tells a repeated request key with another request from other conflicts by its message alone.
 bool IsKeyConflict(const Error& error) {
   return error.code == Code::kConflict && error.message.find("the request key") != std::string::npos;
 }

@@ -1,8 +1,8 @@
 #pragma once
-// The usual turn of a subject, said at once: it begins, or an attempt ended as hoped, and of all there is to do one step is next, or
-// nothing. Decide, Evolve, Joins and WhatNext say the same one after the other, for several times the work; wherever a kind answers with a
-// fast path, what it says must be theirs to the byte, and every build with assertions asks them too and compares
-// (worker/leased_subject.cc).
+// The result of a subject's fast path: what one usual input comes to, without a Decision, a Delta and a fold between. Usual means that the
+// subject begins, or that an attempt ended as hoped, and that at most one step follows. A kind that offers a fast path must give the same
+// bytes as Decide, Evolve, Joins and WhatNext one after the other; every build with assertions runs both and compares them
+// (worker/leased_subject.cc). Rule: a new feature is written for the long way first, and the fast path declines it.
 
 #include "shared/kernel/kind.h"
 
@@ -19,7 +19,7 @@ struct FastPathResult {
   Document next_state;
 };
 
-// What a kind knows of the state that a fast path led to, for the next one of the same subject.
+// What a kind remembers about the state that its fast path produced, so that the next fast path of this subject need not read the state.
 struct FastPathCursor {
   virtual ~FastPathCursor() = default;
 };

@@ -167,10 +167,11 @@ class SubjectKind {
   // Whether what is decided next in the same commit may stand in the event before it instead of in one of its own (fold.h, `also`).
   virtual bool Joins(std::string_view /*event*/, std::string_view /*next*/) const { return false; }
   virtual Next WhatNext(const Document& state, const NextContext& context) const = 0;
-  // All of them at once, of an input (the first after a claim, or an attempt that ended) while nothing else of the subject runs or waits to
-  // be heard, `at` being the time of its events. `goes_on`: whether what follows an attempt that ended may begin here; else it is somebody
-  // else's. `cursor`: what it left there at the fast path that led to this state, else null. False if it is not as usual: nothing was
-  // changed then. If a step begins, the outputs of `input` are spent.
+  // The fast path: Decide, Evolve, Joins and WhatNext in one call, for the usual input (the first after a claim, or an attempt that ended
+  // as hoped) of a subject that runs nothing else and has no unread input. Returns false and changes nothing if the case is not the usual
+  // one; the caller then takes the long way. `at` is the time of the events. `goes_on` says whether the next step may begin in this worker;
+  // else the lease is released. `cursor` is what the kind left there at the fast path that led to this state, or null. If a step begins,
+  // the call may move the outputs out of `input`.
   virtual bool TryFastPath(const Document& /*state*/, Input& /*input*/, WallTime /*at*/, bool /*goes_on*/,
                            std::shared_ptr<FastPathCursor>& /*cursor*/, FastPathResult& /*fast path*/) const {
     return false;

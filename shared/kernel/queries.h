@@ -44,7 +44,7 @@ struct AttemptView {
   std::optional<WallTime> completed_at;  // if this attempt completed the step
 };
 
-// A dispatch of a dispatched step (dispatch.h).
+// A dispatch (dispatch.h).
 struct DispatchView {
   DispatchId id;
   std::string step_id;

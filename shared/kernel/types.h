@@ -259,7 +259,7 @@ struct Claimed {
   bool unread = false;  // ClaimRequest::contents_later: token, wake-up counter and takeovers are known, the rest is not yet
 };
 
-// A dispatch of a dispatched step, granted under a token of its own (scope `run/step`).
+// A dispatch, granted under a token of its own (scope `run/step`).
 struct ClaimedDispatch {
   DispatchId id;
   SubjectId subject;

@@ -10,16 +10,15 @@
 namespace acl::pg {
 namespace {
 
-// What a batch is made of comes as rows (migrations/0120): an array a column cost 1 us each to bind, and each value was searched for in its
-// array. What only few batches have comes in arrays.
+// The group commit in SQL. A batch arrives as rows of composite types (`commit_item`, `packed_entry`), because binding one array for each
+// column is slower; parts that few batches have arrive as arrays. A set of items is a bit string with bit n for item n ($none is the empty
+// set), because PostgreSQL joins items with items by a nested loop.
 //
-// Sets of items are bit strings, bit n for item n ($none has none): a join of items with items is a loop in a loop.
-//
-// 1. Proofs. A keeping item locks its lease row FOR KEY SHARE: a raise of the token (claim, reap) waits for it, a wake-up does not. (The
-//    token is in a unique index of leases for this alone: that makes it a column whose change waits for KEY SHARE.)
-//    SKIP LOCKED: what somebody holds is `busy`, and nothing here ever waits for a lease. Items come in the order of their subjects, which
-//    is that in which heads are locked, whoever commits: a sort here cost a twentieth of a commit. The row's values are those of its newest
-//    version, so `mine` is the truth under the lock. The hold marks are where tests stop a session to force an interleaving.
+// 1. Proofs. An item that keeps its lease locks the lease row FOR KEY SHARE: a claim or reap, which raises the token, waits for this lock; a
+//    wake-up does not. (The token is in a unique index of `leases` for this purpose alone: only a key column's change waits for KEY SHARE.)
+//    SKIP LOCKED makes an item `busy` if another session holds its lease row, so a commit never waits for a lease. The caller sorts the
+//    items by subject; every committer therefore locks heads in the same order, and no deadlock is possible. A locked row shows its newest
+//    version, so `mine` is true only if the lease is still the worker's. The hold marks are sync points of the tests.
 constexpr const char* kItems = R"(
 WITH item AS MATERIALIZED (
   SELECT * FROM unnest($items::commit_item[]) AS i
@@ -30,10 +29,10 @@ kept AS MATERIALIZED (
          l.session_id IS NOT DISTINCT FROM i.session AND l.token = i.token AND l.state = 0 AS mine
   FROM item i JOIN leases l ON l.subject_id = i.subject WHERE i.disposition = 0 FOR KEY SHARE OF l SKIP LOCKED),)";
 
-// 2. A releasing or closing item proves with an UPDATE of the lease row itself, wake-up counter included: testing the counter under
-//    KEY SHARE loses the signal that comes in beside it. The row is locked before (SKIP LOCKED), then the head, so that the UPDATE
-//    neither waits nor stands without the head's compare-and-set. A release of which nothing was said is not counted for or against the
-//    subject (last_end 2): nothing of it ran that could clear it of a death.
+// 2. An item that releases or closes proves its lease by an UPDATE of the lease row that also compares the wake-up counter. A comparison
+//    under KEY SHARE would lose a signal that arrives at the same time. The statement locks the lease row (SKIP LOCKED) and then the head,
+//    so the UPDATE never waits and never happens without the head's compare-and-set. A release without events sets last_end 2: it neither
+//    acquits the subject of a worker's death nor counts against it, because nothing of the subject ran.
 constexpr const char* kGive = R"(
 given AS MATERIALIZED (
   SELECT i.*, l.wake AS now_wake, l.session_id IS NOT DISTINCT FROM i.session AND l.token = i.token AND l.state = 0 AS mine
@@ -57,14 +56,14 @@ proved AS (
   SELECT n, subject, base, head, chain, root, at FROM kept WHERE mine -- hold: commit_proved
 ),)";
 
-// 3. The head's compare-and-set; everything else is fed from what it moved.
+// 3. The head's compare-and-set. Every later part takes its rows from `moved`, so an item whose head has moved on writes nothing.
 constexpr const char* kMoved = R"(
 moved AS (
   UPDATE subject_head h SET head_seq = p.head, chain = p.chain, state_root = p.root, last_timestamp = greatest(h.last_timestamp, p.at)
   FROM proved p WHERE h.subject_id = p.subject AND h.head_seq = p.base RETURNING p.n),)";
 constexpr const char* kDone = R"(
 done AS MATERIALIZED (SELECT bit_or(set_bit($none::varbit, n, 1)) AS ok FROM moved),)";
-// The same, of items some of which begin a journal: the head moves into it.
+// The same for a batch in which some item begins the subject's next journal: its head moves to that journal.
 constexpr const char* kMovedOn = R"(
 moved AS (
   UPDATE subject_head h SET head_seq = p.head, chain = p.chain, state_root = p.root, last_timestamp = greatest(h.last_timestamp, p.at),
@@ -321,7 +320,7 @@ const Statement kCommitFirst("commit.first", Statement::Kind::kWrite, Text(kOneK
 const Statement kCommitLast("commit.last", Statement::Kind::kWrite, Text(kOneClosed + kItsEvents + kNoTimers + kItsListing + kOneAnswer),
                             true);
 
-// Which of the statements for one item fits it, if any does: with a single run in flight a batch has one item.
+// With a single run in flight a batch has one item: which of the statements for one item fits it, if any does.
 std::optional<CommitForm> FormOfOne(const CommitItem& i) {
   if (i.disposition == Disposition::kClose) {
     const bool plain = !i.required_version && !i.not_before && !i.waiting;

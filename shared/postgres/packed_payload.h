@@ -1,8 +1,8 @@
 #pragma once
-// Payloads of events in fewer bytes (migrations/0148): what every step says stands as one byte, what the row's columns say is not said
-// again. JSON text has no byte below 0x20, so each of those stands for a text: the root of the state, the event's time, the step that it
-// completes, the step that it begins, and phrases. Only the stored form changes: hashes, readers and the view `event_rows` have the payload
-// as it was written. A step of ten in a row takes 730 bytes, packed 210.
+// Payloads of events in fewer bytes (migrations/0148): a phrase that occurs in every step's payload becomes one byte, and what the row's
+// columns say is not repeated. JSON text has no byte below 0x20, so each of those bytes can stand for a text: the root of the state, the
+// event's time, the step that the event completes, the step that it begins, or a phrase. Only the stored form changes: hashes, readers and
+// the view `event_rows` have the payload as it was written. A packed step of ten in a row takes 210 bytes instead of 730.
 
 #include <array>
 #include <optional>
@@ -14,11 +14,11 @@
 
 namespace acl::pg {
 
-// What stands for a text of the row, in the packed form.
+// The byte that stands in a packed payload for a text of the row's own columns.
 inline constexpr char kRootByte = 0x01, kAtByte = 0x02, kCompletedByte = 0x03, kBegunByte = 0x04, kFirstPhraseByte = 0x05;
 
-// Phrase n is said by kFirstPhraseByte + n, in rows that are there for ever: none is changed, new ones are added (one byte is left, for a
-// second list). unpack_payload() of the database has the same.
+// The byte kFirstPhraseByte + n stands for phrase n. Stored rows hold these bytes for ever, so a phrase is never changed or removed; a new
+// one may be added, and one byte value is left for a second list. unpack_payload() of the database has the same phrases.
 inline constexpr std::array<std::string_view, 26> kPhrases = {
     R"({"also":[{"attempt":1,"step_id":")",
     R"(","type":"step.started"}],)",

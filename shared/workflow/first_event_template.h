@@ -1,8 +1,9 @@
 #pragma once
-// First events of runs of one workflow, made from one that was worded before: of two runs with the same owner and the same names of inputs
-// they differ in a few words (the run's id, its trace, the inputs' values, the state's root), and wording and hashing the workflow anew for
-// each was half of what making a run cost. A template is cast from a run whose words are marks that nobody else would say; what is
-// instantiated is the same, byte for byte, as what WordFirstEvent says, and is compared with it once before the template is used.
+// Templates of first events. Two runs of one workflow, with one owner and the same names of inputs, have first events that differ in a few
+// texts only: the run's id, its trace, the values of the inputs, the state's root. A template is compiled once from a run whose texts are
+// marks that no request can contain; for each further run it is instantiated with that run's texts. The result is the same, byte for byte,
+// as WordFirstEvent's; the compiler compares the two before a template is used. Without templates, encoding and hashing the definition for
+// each run is half of the cost of making it.
 
 #include <array>
 #include <memory>
@@ -36,8 +37,8 @@ class TextTemplate {
   std::vector<Place> places_;
 };
 
-// What runs of one workflow must have in common to be of one template. Runs of a task, with files or with a session of their own are of
-// none.
+// What two runs of one workflow must have in common to share a template. A run of a project's task, with files or with a session of its
+// own has none.
 struct TemplateShape {
   std::string submitter;
   std::vector<std::string> inputs;  // names, in order
@@ -71,7 +72,8 @@ class FirstEventTemplate {
   std::vector<Leaf> differs_;
 };
 
-// The templates of one workflow, made when a shape comes for the second time; of a large workflow only the last. Thread-safe.
+// The templates of one workflow. A template is compiled when its shape comes for the second time; of a large workflow only the last one is
+// kept. Thread-safe.
 class FirstEventTemplates {
  public:
   explicit FirstEventTemplates(std::size_t most = 4) : most_(most) {}

@@ -1,6 +1,6 @@
 #pragma once
-// One event being worded together with the state that it leads to: for who knows both before anything is compared (fast_path.cc). What
-// WordPayload (kernel/fold.h) says of a delta, text by text.
+// Writes one event's payload and, with it, the changes that the payload makes to the state. For the fast path (fast_path.cc), which knows
+// both before any delta exists; the text is the same as what WordPayload (kernel/fold.h) makes of that delta.
 
 #include <cstdint>
 #include <string>

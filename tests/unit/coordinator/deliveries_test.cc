@@ -97,7 +97,7 @@ TEST_F(DeliveriesTest, ADeadLetterHoldsUpNobodyAndMayBeTriedAgain) {
   EXPECT_EQ(sent_.back().message.message_id, "a");
 }
 
-// Its mistake, delivery_marked_before_sent, must tick this red (tests/mutants).
+// Its mistake, delivery_marked_before_sent, must turn this red (tests/mutants).
 TEST_F(DeliveriesTest, WhatAKilledCoordinatorHadIsTakenUpUnderTheSameId) {
   Say("a");
   auto killed = Coordinator();
