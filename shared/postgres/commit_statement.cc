@@ -14,7 +14,8 @@ namespace {
 // column is slower; parts that few batches have arrive as arrays. A set of items is a bit string with bit n for item n ($none is the empty
 // set), because PostgreSQL joins items with items by a nested loop.
 //
-// 1. Proofs. An item that keeps its lease locks the lease row FOR KEY SHARE: a claim or reap, which raises the token, waits for this lock; a
+// 1. Proofs. An item that keeps its lease locks the lease row FOR KEY SHARE: a claim or reap, which raises the token, waits for this lock;
+// a
 //    wake-up does not. (The token is in a unique index of `leases` for this purpose alone: only a key column's change waits for KEY SHARE.)
 //    SKIP LOCKED makes an item `busy` if another session holds its lease row, so a commit never waits for a lease. The caller sorts the
 //    items by subject; every committer therefore locks heads in the same order, and no deadlock is possible. A locked row shows its newest
