@@ -243,7 +243,8 @@ const std::vector<SettingRow>& SettingsTable() {
       Text("kafka_properties_file", kServers, &Settings::kafka_properties_file, "FILE",
            "lines NAME=VALUE handed to librdkafka: TLS, SASL and the like (docs/operate/operations.md)"),
       Bytes("large_value_bytes", kServers, &Settings::large_value_bytes, 1024,
-            "state, results and files larger than this are stored outside of the journal: in the object store if there is one, else in chunks in "
+            "state, results and files larger than this are stored outside of the journal: in the object store if there is one, else in "
+            "chunks in "
             "PostgreSQL"),
       Text("s3_endpoint", kAll, &Settings::s3_endpoint, "URL",
            "object store for large values: https://HOST or http://HOST:PORT; empty = none"),
