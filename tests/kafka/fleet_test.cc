@@ -83,7 +83,7 @@ TEST_F(KafkaFleet, WhoRelaysIsToldOfRunsThatAnotherCoordinatorMade) {
   const auto relays = [&] {
     double held = 0;
     for (int shard = 0; shard < 4; ++shard)
-      held += fleet.Metric(fleet.ApiUrl(1), "acl_job_held", "loop=\"relay-" + std::to_string(shard) + "\"");
+      held += fleet.Metric(fleet.ApiUrl(1), "acl_job_held", "background_job=\"relay-" + std::to_string(shard) + "\"");
     return held == 4;
   };
   ASSERT_TRUE(WaitUntil(relays)) << fleet.Logs();
@@ -239,7 +239,7 @@ TEST_F(KafkaFleet, AWorkerThatHearsNoMessagesIsRungForWhatIsReleased) {
   ASSERT_TRUE(run.AwaitStarted(1));
   fleet.StartWorker(2, {{"ACL_QUEUE_DRIVER", "postgres"}, {"ACL_POLL_MS", "3600000"}});
   ASSERT_TRUE(fleet.AwaitReady());
-  const auto counted = [&] { return fleet.Metric(fleet.ApiUrl(0), "acl_job_ticks_total", "loop=\"ready\""); };
+  const auto counted = [&] { return fleet.Metric(fleet.ApiUrl(0), "acl_job_ticks_total", "background_job=\"ready\""); };
   const double before = counted();
   fleet.worker(1).Signal(SIGTERM);
   run.Open(1);
