@@ -12,18 +12,27 @@ namespace acl::cli {
 
 namespace {
 
+Json Texts(const std::vector<std::string>& texts) { return texts.empty() ? Json(Json::array()) : Json(texts); }
+
 void Migrate(Session* session) {
   auto report = pg::Migrate(session->DatabaseUrl());
   if (!report) return session->Fail(report.error());
   if (session->json())
-    return session->PrintJson({{"applied_now", report->applied_now.empty() ? Json(Json::array()) : Json(report->applied_now)},
-                               {"already_applied", report->already_applied}});
+    return session->PrintJson({{"applied_now", Texts(report->applied_now)},
+                               {"already_applied", report->already_applied},
+                               {"functions_and_views_now", Texts(report->objects_now)},
+                               {"functions_and_views_newer", Texts(report->newer_objects)}});
   for (const std::string& file : report->applied_now) session->Print("applied " + file);
-  session->Print(report->applied_now.empty() ? "nothing to do: " + std::to_string(report->already_applied) + " migrations are applied"
-                                             : "the database is up to date");
+  if (report->already_applied == 0) {  // of a new database: all of them
+    session->Print("applied " + std::to_string(report->objects_now.size()) + " functions and views");
+  } else {
+    for (const std::string& file : report->objects_now) session->Print("applied " + file);
+  }
+  for (const std::string& file : report->newer_objects) session->Print("left    " + file + ": the database has a newer one");
+  session->Print(report->applied_now.empty() && report->objects_now.empty()
+                     ? "nothing to do: " + std::to_string(report->already_applied) + " migrations are applied"
+                     : "the database is up to date");
 }
-
-Json Texts(const std::vector<std::string>& texts) { return texts.empty() ? Json(Json::array()) : Json(texts); }
 
 void DatabaseStatus(Session* session) {
   auto status = pg::ReadDatabaseStatus(session->DatabaseUrl());
@@ -37,6 +46,10 @@ void DatabaseStatus(Session* session) {
                                {"pending", Texts(status->pending)},
                                {"unknown", Texts(status->unknown)},
                                {"changed", Texts(status->changed)},
+                               {"functions_and_views",
+                                {{"pending", Texts(status->pending_objects)},
+                                 {"changed", Texts(status->changed_objects)},
+                                 {"newer", Texts(status->newer_objects)}}},
                                {"right_cluster", status->right_cluster},
                                {"epoch", status->epoch},
                                {"database_time", FormatWallTime(status->db_now)}});
@@ -45,11 +58,14 @@ void DatabaseStatus(Session* session) {
   for (const std::string& file : status->pending) session->Print("pending    " + file);
   for (const std::string& version : status->unknown) session->Print("unknown    " + version + ": this airun is older than the database");
   for (const std::string& file : status->changed) session->Print("changed    " + file + ": differs from what was applied");
+  for (const std::string& file : status->pending_objects) session->Print("pending    " + file);
+  for (const std::string& file : status->changed_objects) session->Print("changed    " + file + ": differs from what was applied");
+  for (const std::string& file : status->newer_objects) session->Print("newer      " + file + ": works with this airun too");
   session->Print("epoch      " + std::to_string(status->epoch));
   if (!status->right_cluster) session->Print("cluster    not the one this database was made in (restored or copied): airun db new-epoch");
-  session->Print(status->ready()
-                     ? session->Paint(Session::Colour::kGreen, "ready")
-                     : session->Paint(Session::Colour::kRed, "not ready") + (status->pending.empty() ? "" : ": airun db migrate"));
+  session->Print(status->ready() ? session->Paint(Session::Colour::kGreen, "ready")
+                                 : session->Paint(Session::Colour::kRed, "not ready") +
+                                       (status->pending.empty() && status->pending_objects.empty() ? "" : ": airun db migrate"));
 }
 
 void NewEpoch(Session* session, const std::string& above) {

@@ -64,6 +64,9 @@ class Doctor {
           "use the programs that made this database");
     else if (!status->pending.empty())
       Add("migrations", "failed", std::to_string(status->pending.size()) + " not applied", "airun db migrate");
+    else if (!status->right_schema())
+      Add("migrations", "failed", status->Problem(),
+          status->changed_objects.empty() ? "airun db migrate" : "use the programs that made this database");
     else
       Add("migrations", "ok", std::to_string(status->applied.size()) + " applied, epoch " + std::to_string(status->epoch));
     if (!status->right_cluster) Add("cluster", "failed", "the database was restored or copied: tokens are refused", "airun db new-epoch");
@@ -76,7 +79,7 @@ class Doctor {
           "set both by NTP (only the database's clock decides about leases; logs are hard to compare)");
     else
       Add("clock", "ok", "within " + std::to_string(std::max<long long>(1, skew.count())) + " ms of the database's");
-    return status->pending.empty();
+    return status->pending.empty() && status->pending_objects.empty();
   }
 
   void Permissions() {

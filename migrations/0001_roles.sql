@@ -1,6 +1,6 @@
 -- migrate:up
--- Two roles of the cluster. acl_owner owns every object and is used for migrations and maintenance only; acl_service is what the
--- processes run as and has no right to change what is written once. Login roles are members of one of them (docs: operations).
+-- Two roles of the cluster. acl_owner owns every object and is used by migrations and maintenance only. The processes run as acl_service,
+-- which has no right to change what is written once. Login roles are members of one of the two (docs/operate/operations.md).
 DO $$
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'acl_owner') THEN
@@ -29,5 +29,23 @@ REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 GRANT USAGE, CREATE ON SCHEMA public TO acl_owner;
 GRANT USAGE ON SCHEMA public TO acl_service;
 
+-- Triggers stand with their tables, in these files; what they do stands in functions/, which is applied behind them. Until then each
+-- function of a trigger refuses whatever fires it, so a database without its functions takes no write that nothing guards.
+SET LOCAL ROLE acl_owner;
+DO $$
+DECLARE v_name text;
+BEGIN
+  FOREACH v_name IN ARRAY ARRAY['refuse_change', 'refuse_event_change', 'refuse_segment_change', 'refuse_content_change', 'guard_lease',
+                                'raise_wake', 'release_chunks', 'keep_closing_snapshot', 'show_approval'] LOOP
+    EXECUTE format($f$
+      CREATE FUNCTION %I() RETURNS trigger LANGUAGE plpgsql AS $t$
+      BEGIN
+        RAISE EXCEPTION '%% of %% is refused: the functions of this database are missing', TG_OP, TG_TABLE_NAME
+          USING ERRCODE = '55000', HINT = 'run: airun db migrate';
+      END $t$ $f$, v_name);
+  END LOOP;
+END $$;
+RESET ROLE;
+
 -- migrate:down
-DO $$ BEGIN RAISE EXCEPTION 'migrations go forward only: restore a backup, or upgrade (docs/operations.md)'; END $$;
+DO $$ BEGIN RAISE EXCEPTION 'migrations go forward only: restore a backup, or upgrade (docs/operate/upgrading.md)'; END $$;

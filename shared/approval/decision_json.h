@@ -13,8 +13,8 @@ void AddDecision(const Decision& decision, Json& facts);
 Decision CutTo(Decision said);
 Json VoteOf(const Decision& decision, WallTime now);
 
-// What a commit says of approvals to whoever lists them (migrations/0201_approvals.sql): an outbox row that becomes a row of `approvals` in
-// the same transaction. Its key is the approval's id, its payload the request.
+// What a commit says of approvals to whoever lists them (migrations/functions/show_approval.sql): an outbox row that becomes a row of
+// `approvals` in the same transaction. Its key is the approval's id, its payload the request.
 inline constexpr std::string_view kShownTopic = "approval/shown";
 
 }  // namespace acl::approval

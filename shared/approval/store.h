@@ -1,6 +1,6 @@
 #pragma once
-// Approvals as rows, for whoever lists them (migrations/0201_approvals.sql). What they say is written by the commits of the runs; nothing
-// is decided by them. PostgreSQL in production (shared/postgres/pg_approval_store.h), in memory for unit tests
+// Approvals as rows, for whoever lists them (migrations/0011_approvals_and_deliveries.sql). What they say is written by the commits of the
+// runs; nothing is decided by them. PostgreSQL in production (shared/postgres/pg_approval_store.h), in memory for unit tests
 // (tests/support/memory_approvals.h).
 
 #include <optional>

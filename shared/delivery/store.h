@@ -1,6 +1,7 @@
 #pragma once
-// Messages to the outside as rows (migrations/0205_deliveries.sql). PostgreSQL in production (shared/postgres/pg_delivery_store.h); in
-// memory for unit tests (tests/support/memory_deliveries.h). Only the store's clock says what is due.
+// Messages to the outside as rows (migrations/0011_approvals_and_deliveries.sql). PostgreSQL in production
+// (shared/postgres/pg_delivery_store.h); in memory for unit tests (tests/support/memory_deliveries.h). Only the store's clock says what is
+// due.
 //
 // Errors of every function: kUnavailable, kTimeout, kOutcomeUnknown, kInternal as in shared/kernel/store.h. Others are named below.
 

@@ -1,6 +1,6 @@
 #pragma once
-// What ask sessions show of themselves (migrations/0209), read back for people and for the next bundle. Nothing is decided by it but which
-// session an ask goes on in, and that is decided again by the session itself.
+// What ask sessions show of themselves (migrations/0012_ask.sql), read back for people and for the next bundle. Nothing is decided by it
+// but which session an ask goes on in, and that is decided again by the session itself.
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 // Suspicion (docs/architecture.md#suspicion): which run or dispatch is to blame when a worker dies. Pure decisions; the store of the tests
-// decides by them, and migrations/0160_suspicion.sql says the same in SQL. One conformance suite holds both
+// decides by them, and migrations/functions/blame_of.sql says the same in SQL. One conformance suite holds both
 // (conformance_suspicion_test.cc).
 //
 //   died with its worker --> deaths + 1 --(2)--> suspect --(alone, its worker died in the trial)--> died alone + 1 --(5)--> judged

@@ -1,5 +1,5 @@
 #pragma once
-// Reads the rows of read_granted() (migrations/0210_journal_segments.sql) and open_command() (0193_projects.sql) back into values.
+// Reads the rows of read_granted() and open_command() (migrations/functions) back into values.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// The parameters of the group commit: rows of the types of migrations/0120, and for what few batches have an array a column. Children name
-// their item by its number.
+// The parameters of the group commit: rows of the types of migrations/0013_statement_rows.sql, and for what few batches have an array a
+// column. Children name their item by its number.
 #include <algorithm>
 #include <numeric>
 #include <set>

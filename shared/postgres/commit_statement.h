@@ -27,8 +27,8 @@ CommitForm FormOf(std::span<const CommitItem> items);
 // `direct`: the items belong to a direct command, whose lease is free and locked by the same transaction.
 Params BindCommit(std::span<const CommitItem> items, CommitForm form, bool direct, const RowTypes& types);
 
-// What of an item stands in the rows of its events (migrations/0125), by event: an attempt, and a completion that names the event and is of
-// its time; by place in the item, -1: none.
+// What of an item stands in the rows of its events (migrations/0004_journal.sql), by event: an attempt, and a completion that names the
+// event and is of its time; by place in the item, -1: none.
 struct EventRoom {
   int completion = -1, attempt = -1;
 };

@@ -89,7 +89,7 @@ std::string StateOf(const pqxx::sql_error& error) {
 // A table, function, schema or column that is not there: the database is not migrated, or older than the binary.
 bool LacksSchema(const std::string& state) { return state == "42P01" || state == "42883" || state == "3F000" || state == "42703"; }
 
-// What a caller can do about it, from SQLSTATE (PostgreSQL appendix A; AC... are ours, migrations/0005).
+// What a caller can do about it, from SQLSTATE (PostgreSQL appendix A; AC... are ours, migrations/0003_leases.sql).
 Code CodeOf(const std::string& state, bool write) {
   std::string cls = state.substr(0, 2);
   if (state == "AC001") return Code::kLeaseLost;

@@ -86,7 +86,7 @@ class Connection {
   Result<Rows> Run(const Statement& statement, const Params& params = {});
   // The same, and what the server said on failure.
   Result<Rows> Run(const Statement& statement, const Params& params, SqlError* details);
-  // The row types that are sent (migrations/0120, 0121), asked for once.
+  // The row types that are sent (migrations/0013_statement_rows.sql), asked for once.
   Result<const RowTypes*> SentTypes();
   // Text of several statements without parameters (migrations, settings). Not for values.
   Result<Rows> RunScript(const std::string& sql);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
 
 #include "shared/base/sha256.h"
 #include "shared/postgres/connection.h"
+#include "shared/postgres/migrate_step.h"
 
 namespace acl::pg {
 namespace {
@@ -15,7 +15,9 @@ constexpr const char* kTables =
     "CREATE TABLE IF NOT EXISTS public.schema_migrations (version varchar(128) PRIMARY KEY);"
     "CREATE TABLE IF NOT EXISTS public.migration_checksums (version text PRIMARY KEY, file text NOT NULL, checksum text NOT NULL,"
     " applied_at timestamptz NOT NULL DEFAULT clock_timestamp());"
-    "GRANT SELECT ON public.schema_migrations, public.migration_checksums TO PUBLIC";
+    "CREATE TABLE IF NOT EXISTS public.schema_objects (name text PRIMARY KEY, version int NOT NULL, checksum text NOT NULL,"
+    " applied_at timestamptz NOT NULL DEFAULT clock_timestamp());"
+    "GRANT SELECT ON public.schema_migrations, public.migration_checksums, public.schema_objects TO PUBLIC";
 constexpr const char* kHasTables =
     "SELECT to_regclass('public.schema_migrations') IS NOT NULL AND to_regclass('public.migration_checksums') IS NOT NULL";
 constexpr const char* kApplied =
@@ -33,15 +35,6 @@ ConnectionSettings AdminSettings(const std::string& conninfo) {
 }
 
 std::string Checksum(const Migration& migration) { return ToHex(Sha256(migration.text)); }
-
-std::string Quoted(const std::string& text) {
-  std::string out = "'";
-  for (char c : text) {
-    out += c;
-    if (c == '\'') out += '\'';
-  }
-  return out + "'";
-}
 
 // What stands between `-- migrate:up` and `-- migrate:down`.
 Result<std::string> UpPart(const Migration& migration) {
@@ -99,37 +92,37 @@ Status Record(Connection& connection, const Migration& migration, bool both) {
   return done ? Status() : Status(done.error());
 }
 
-Status ApplyOnce(Connection& connection, const Migration& migration, const std::string& up, milliseconds lock_wait) {
-  if (Status begun = connection.Begin(); !begun) return begun;
-  auto ran = connection.RunScript("SET LOCAL lock_timeout = " + std::to_string(lock_wait.count()));
-  if (ran) ran = connection.RunScript(up);
-  if (!ran) {
-    connection.Rollback();
-    return Error{ran.code(), "migration " + migration.file + " failed and was rolled back: " + ran.message()};
-  }
-  if (Status recorded = Record(connection, migration, true); !recorded) return recorded;
-  return connection.Commit();
-}
-
-// Whoever waits for a lock of a whole table has everybody else wait behind: for a moment, and then they go on before it is tried again.
 Status Apply(Connection& connection, const Migration& migration, const MigrateLimits& limits) {
   auto up = UpPart(migration);
   if (!up) return up.error();
-  for (int n = 1;; ++n) {
-    Status done = ApplyOnce(connection, migration, *up, limits.lock_wait);
-    if (done || done.message().find("[55P03]") == std::string::npos) return done;
-    if (n >= limits.lock_tries) {
-      return Error{Code::kTimeout, done.message() +
-                                       "; something reads a table for long (pg_dump, a verification of all): let it end, or end it, "
-                                       "and migrate again"};
+  auto step = [&]() -> Status {
+    if (auto ran = connection.RunScript(*up); !ran) {
+      return Error{ran.code(), "migration " + migration.file + " failed and was rolled back: " + ran.message()};
     }
-    std::this_thread::sleep_for(limits.lock_pause);
+    return Record(connection, migration, true);
+  };
+  return RunMigrationStep(connection, "", step, limits);
+}
+
+Status RefuseIfUnfit(const Comparison& compared, const ObjectComparison& objects) {
+  if (!compared.unknown.empty()) {
+    return Error{Code::kConflict, "the database is newer than this program: it has migrations " + Joined(compared.unknown) +
+                                      " that the program does not know; use the newer program"};
   }
+  if (!compared.changed.empty()) {
+    return Error{Code::kConflict, "applied migrations were changed since: " + Joined(compared.changed) +
+                                      "; restore the files, changes go into a new migration"};
+  }
+  if (!objects.changed.empty()) {
+    return Error{Code::kConflict, "the database has another text of the same version of " + Joined(objects.changed) +
+                                      "; use the program that made it, or raise the versions (./dev migrations)"};
+  }
+  return {};
 }
 
 }  // namespace
 
-Result<MigrationReport> Migrate(const std::string& conninfo, const std::vector<Migration>& migrations, const MigrateLimits& limits) {
+Result<MigrationReport> Migrate(const std::string& conninfo, const Schema& schema, const MigrateLimits& limits) {
   auto opened = Connection::Open(AdminSettings(conninfo));
   if (!opened) return opened.error();
   Connection& connection = **opened;
@@ -140,19 +133,14 @@ Result<MigrationReport> Migrate(const std::string& conninfo, const std::vector<M
   if (auto made = connection.RunScript(kTables); !made) return made.error();
   auto applied = ReadApplied(connection);
   if (!applied) return applied.error();
+  auto before = CompareObjects(connection, schema.objects);
+  if (!before) return before.error();
 
-  Comparison compared = Compare(migrations, *applied);
-  if (!compared.unknown.empty()) {
-    return Error{Code::kConflict, "the database is newer than this program: it has migrations " + Joined(compared.unknown) +
-                                      " that the program does not know; use the newer program"};
-  }
-  if (!compared.changed.empty()) {
-    return Error{Code::kConflict, "applied migrations were changed since: " + Joined(compared.changed) +
-                                      "; restore the files, changes go into a new migration"};
-  }
+  Comparison compared = Compare(schema.migrations, *applied);
+  if (Status fit = RefuseIfUnfit(compared, *before); !fit) return fit.error();
   MigrationReport report;
   report.already_applied = int(applied->size());
-  for (const Migration& migration : migrations) {
+  for (const Migration& migration : schema.migrations) {
     auto it = applied->find(migration.Version());
     if (it != applied->end() && it->second.empty()) {
       if (Status adopted = Record(connection, migration, false); !adopted) return adopted.error();
@@ -162,12 +150,17 @@ Result<MigrationReport> Migrate(const std::string& conninfo, const std::vector<M
     if (Status done = Apply(connection, *migration, limits); !done) return done.error();
     report.applied_now.push_back(migration->file);
   }
+  auto objects = CompareObjects(connection, schema.objects);  // once more: a migration drops what is to be made anew
+  if (!objects) return objects.error();
+  if (Status done = ApplyObjects(connection, objects->pending, limits); !done) return done.error();
+  for (const SchemaObject* object : objects->pending) report.objects_now.push_back(object->file());
+  report.newer_objects = std::move(objects->newer);
   return report;
 }
 
 namespace {
 
-Result<DatabaseStatus> ReadStatus(Connection& connection, const std::vector<Migration>& migrations) {
+Result<DatabaseStatus> ReadStatus(Connection& connection, const Schema& schema) {
   DatabaseStatus status;
   auto server = connection.RunScript(
       "SELECT current_setting('server_version'), current_setting('server_version_num'), pg_is_in_recovery(), clock_timestamp(), "
@@ -187,12 +180,17 @@ Result<DatabaseStatus> ReadStatus(Connection& connection, const std::vector<Migr
     if (!read) return read.error();
     applied = std::move(*read);
   }
-  Comparison compared = Compare(migrations, applied);
+  Comparison compared = Compare(schema.migrations, applied);
+  auto objects = CompareObjects(connection, schema.objects);
+  if (!objects) return objects.error();
   for (const auto& [version, checksum] : applied) status.applied.push_back(version);
   for (const Migration* migration : compared.pending) status.pending.push_back(migration->file);
   status.unknown = compared.unknown;
   status.changed = compared.changed;
-  if (compared.pending.empty() && !status.in_recovery) {
+  for (const SchemaObject* object : objects->pending) status.pending_objects.push_back(object->file());
+  status.changed_objects = std::move(objects->changed);
+  status.newer_objects = std::move(objects->newer);
+  if (compared.pending.empty() && status.pending_objects.empty() && !status.in_recovery) {
     auto epoch = connection.RunScript("SELECT current_epoch()");
     if (epoch) {
       status.epoch = epoch->Int(0, 0);
@@ -207,10 +205,10 @@ Result<DatabaseStatus> ReadStatus(Connection& connection, const std::vector<Migr
 
 }  // namespace
 
-Result<DatabaseStatus> ReadDatabaseStatus(const std::string& conninfo, const std::vector<Migration>& migrations) {
+Result<DatabaseStatus> ReadDatabaseStatus(const std::string& conninfo, const Schema& schema) {
   auto opened = Connection::Open(AdminSettings(conninfo));
   if (!opened) return opened.error();
-  return ReadStatus(**opened, migrations);
+  return ReadStatus(**opened, schema);
 }
 
 std::string DatabaseStatus::Problem() const {
@@ -224,6 +222,13 @@ std::string DatabaseStatus::Problem() const {
     return "the database lacks " + std::to_string(pending.size()) + " migration" + (pending.size() == 1 ? "" : "s") + " (" +
            Joined(pending) + "): run `airun db migrate`";
   }
+  if (!changed_objects.empty()) {
+    return "the database has another text of the same version of " + Joined(changed_objects) +
+           ": this program is not the one that made the database";
+  }
+  if (!pending_objects.empty()) {
+    return "the database lacks functions or views of this program (" + Joined(pending_objects) + "): run `airun db migrate`";
+  }
   if (!right_cluster) return "the database was restored or copied: run `airun db new-epoch` once, then it goes on";
   if (in_recovery) return "this server is a standby: point database_url at the primary";
   if (read_only) return "the database takes no writes (default_transaction_read_only is on): let it, or point database_url elsewhere";
@@ -231,11 +236,10 @@ std::string DatabaseStatus::Problem() const {
 }
 
 Status CheckDatabase(Connection& connection) {
-  auto status = ReadStatus(connection, EmbeddedMigrations());
+  auto status = ReadStatus(connection, EmbeddedSchema());
   if (!status) return status.error();
   if (status->ready()) return {};
-  const bool other_schema = !status->pending.empty() || !status->unknown.empty() || !status->changed.empty();
-  return Error{other_schema ? Code::kConflict : Code::kUnavailable, status->Problem()};
+  return Error{status->right_schema() ? Code::kUnavailable : Code::kConflict, status->Problem()};
 }
 
 Result<std::int64_t> NewEpoch(const std::string& conninfo, std::optional<Token> above) {

@@ -1,8 +1,9 @@
 #pragma once
-// Payloads of events in fewer bytes (migrations/0148): a phrase that occurs in every step's payload becomes one byte, and what the row's
-// columns say is not repeated. JSON text has no byte below 0x20, so each of those bytes can stand for a text: the root of the state, the
-// event's time, the step that the event completes, the step that it begins, or a phrase. Only the stored form changes: hashes, readers and
-// the view `event_rows` have the payload as it was written. A packed step of ten in a row takes 210 bytes instead of 730.
+// Payloads of events in fewer bytes (migrations/functions/unpack_payload.sql): a phrase that occurs in every step's payload becomes one
+// byte, and what the row's columns say is not repeated. JSON text has no byte below 0x20, so each of those bytes can stand for a text: the
+// root of the state, the event's time, the step that the event completes, the step that it begins, or a phrase. Only the stored form
+// changes: hashes, readers and the view `event_rows` have the payload as it was written. A packed step of ten in a row takes 210 bytes
+// instead of 730.
 
 #include <array>
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// ApprovalStore on PostgreSQL (migrations/0201_approvals.sql).
+// ApprovalStore on PostgreSQL (migrations/0011_approvals_and_deliveries.sql).
 
 #include "shared/approval/store.h"
 #include "shared/postgres/pool.h"

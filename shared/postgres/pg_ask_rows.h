@@ -1,5 +1,5 @@
 #pragma once
-// AskRows on PostgreSQL (migrations/0209_ask.sql).
+// AskRows on PostgreSQL (migrations/0012_ask.sql).
 
 #include "shared/kernel/ask_rows.h"
 #include "shared/postgres/pool.h"

@@ -1,4 +1,4 @@
-// Claim: one round trip; the functions raise the token first and read in later statements (migrations/0161_suspects_granted.sql).
+// Claim: one round trip; the functions raise the token first and read in later statements (migrations/functions/grant_rows.sql).
 #include "shared/postgres/claim_rows.h"
 #include "shared/postgres/pg_store.h"
 #include "shared/postgres/store_calls.h"

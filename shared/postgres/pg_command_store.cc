@@ -1,4 +1,4 @@
-// Commands: one transaction across round trips (migrations/0193_projects.sql).
+// Commands: one transaction across round trips (migrations/functions/open_command.sql).
 #include "shared/base/fail_point.h"
 #include "shared/postgres/claim_rows.h"
 #include "shared/postgres/commit_statement.h"

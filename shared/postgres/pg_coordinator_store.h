@@ -1,5 +1,5 @@
 #pragma once
-// Where the doorbells of living coordinators are (migrations/0179_coordinators.sql). A coordinator says so again and again, workers read
+// Where the doorbells of living coordinators are (migrations/0003_leases.sql). A coordinator says so again and again, workers read
 // it: a coordinator that came up at another address is found without anybody changing a setting.
 
 #include <string>

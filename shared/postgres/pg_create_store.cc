@@ -1,4 +1,4 @@
-// Create: many subjects in one transaction, sealed here, proved there (create_statement.h, else migrations/0119_create_and_grant.sql).
+// Create: many subjects in one transaction, sealed here, proved there (create_statement.h, else migrations/functions/create_and_grant.sql).
 #include <algorithm>
 #include <stdexcept>
 #include <utility>

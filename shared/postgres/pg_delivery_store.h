@@ -1,5 +1,5 @@
 #pragma once
-// DeliveryStore on PostgreSQL (migrations/0205_deliveries.sql).
+// DeliveryStore on PostgreSQL (migrations/0011_approvals_and_deliveries.sql).
 
 #include "shared/delivery/store.h"
 #include "shared/postgres/pool.h"

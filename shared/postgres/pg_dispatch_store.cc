@@ -1,4 +1,4 @@
-// Dispatched steps (migrations/0107_dispatches.sql); they are queued by the commit, taken by the claim, lost and withdrawn by the reaper.
+// Dispatched steps (migrations/0007_dispatches.sql); they are queued by the commit, taken by the claim, lost and withdrawn by the reaper.
 #include "shared/postgres/pg_store.h"
 #include "shared/postgres/store_calls.h"
 

@@ -1,4 +1,4 @@
-// Outside inputs, posts and timers (migrations/0008_inbox.sql, 0198_posts.sql).
+// Outside inputs, posts and timers (migrations/0006_queue.sql).
 #include "shared/base/sha256.h"
 #include "shared/postgres/pg_store.h"
 #include "shared/postgres/store_calls.h"

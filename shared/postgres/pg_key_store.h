@@ -1,5 +1,5 @@
 #pragma once
-// API keys as rows (migrations/0100_api_keys.sql). A key is acl_<12 hex digits: its id>_<64 hex digits: its secret, 256 random bits>;
+// API keys as rows (migrations/0009_projects.sql). A key is acl_<12 hex digits: its id>_<64 hex digits: its secret, 256 random bits>;
 // only the SHA-256 of the secret is stored, which for a secret of that size is as good as a slow hash.
 
 #include <optional>

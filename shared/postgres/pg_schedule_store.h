@@ -1,5 +1,5 @@
 #pragma once
-// ScheduleStore on PostgreSQL (migrations/0109_schedules.sql).
+// ScheduleStore on PostgreSQL (migrations/0010_schedules.sql).
 
 #include "shared/postgres/pool.h"
 #include "shared/schedule/store.h"

@@ -1,4 +1,4 @@
-// Reap, reconciliation, quarantine (migrations/0160_suspicion.sql).
+// Reap, reconciliation, quarantine (migrations/functions).
 #include "shared/base/fail_point.h"
 #include "shared/kernel/roll.h"
 #include "shared/postgres/pg_store.h"

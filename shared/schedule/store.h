@@ -1,5 +1,5 @@
 #pragma once
-// Schedules as rows (migrations/0109_schedules.sql). PostgreSQL in production (shared/postgres/pg_schedule_store.h); in memory for unit
+// Schedules as rows (migrations/0010_schedules.sql). PostgreSQL in production (shared/postgres/pg_schedule_store.h); in memory for unit
 // tests (tests/support/memory_schedules.h); one conformance test. Only the store's clock says what is due.
 //
 // Errors of every function: kUnavailable, kTimeout, kOutcomeUnknown, kInternal as in shared/kernel/store.h. Others are named below.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "shared/postgres/migrate.h"
+
 namespace acl::test {
 
 namespace {
@@ -30,6 +32,18 @@ struct Load {
   std::vector<std::string> ids = {};
 };
 
+// Every function and view of the next version is put over today's while today's programs work.
+void ApplyNextObjects(const std::string& database_url) {
+  pg::Schema next = pg::EmbeddedSchema();
+  for (pg::SchemaObject& object : next.objects) {
+    object.version++;
+    object.text += "-- of the next version\n";
+  }
+  auto report = pg::Migrate(database_url, next);
+  ASSERT_TRUE(report.ok()) << report.message();
+  EXPECT_EQ(report->objects_now.size(), next.objects.size());
+}
+
 }  // namespace
 
 void RollingUpgrade(Fleet& fleet, bool meet) {
@@ -39,6 +53,7 @@ void RollingUpgrade(Fleet& fleet, bool meet) {
   for (int n = 1; n <= kWorkers; ++n) fleet.StartWorker(n);
   ASSERT_TRUE(fleet.AwaitReady());
   load.Submit(0);
+  ASSERT_NO_FATAL_FAILURE(ApplyNextObjects(url));
   fleet.UseNextVersion();
   for (int n = 1; n <= kWorkers; ++n) {
     fleet.Drain(fleet.worker(n));

@@ -31,7 +31,8 @@ Result<pg::Rows> RunOn(const std::string& conninfo, const std::string& sql, cons
 
 std::string TemplateName() {
   std::string all;
-  for (const pg::Migration& migration : pg::EmbeddedMigrations()) all += migration.text;
+  for (const pg::Migration& migration : pg::EmbeddedSchema().migrations) all += migration.text;
+  for (const pg::SchemaObject& object : pg::EmbeddedSchema().objects) all += object.text + std::to_string(object.version);
   return "acl_template_" + ToHex(Sha256(all)).substr(0, 16);
 }
 

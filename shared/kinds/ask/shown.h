@@ -6,7 +6,7 @@
 //   ask_prepared             exchange.prepared              ask_outcome                       exchange.recorded, .failed, .uncertain
 //   driftwatch               driftwatch.opened, .closed     ask_session (its owner)           session.opened
 //
-// `llm_exchange` is a view of ask_prepared and ask_outcome (migrations/0209).
+// `llm_exchange` is a view of ask_prepared and ask_outcome (migrations/views/llm_exchange.sql).
 
 #include <vector>
 

@@ -143,7 +143,8 @@ TEST_F(MutantIsolation, WithoutItsKeyAStepIsCompletedTwice) {
   for (const auto& form : {std::pair{true, true}, {true, false}, {false, true}, {false, false}}) {
     const bool with_key = form.first, in_event = form.second;
     Prepare({});
-    if (!with_key) stage_->db().Exec("DROP INDEX event_rows_completed; ALTER TABLE other_completions DROP CONSTRAINT completion_rows_pkey");
+    if (!with_key)
+      stage_->db().Exec("DROP INDEX journal_rows_completed; ALTER TABLE other_completions DROP CONSTRAINT other_completions_pkey");
     Holder holder = ClaimNew(*a_, Open(*a_));
     const auto complete = [&](int attempt, std::int64_t seq) {
       CommitItem item = holder.Item();

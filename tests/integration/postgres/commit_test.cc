@@ -85,7 +85,7 @@ TEST_F(PgCommitTest, FencedBusyBadAndGoodInOneBatch) {
   EXPECT_EQ((*outcomes)[0].kind, Kind::kFenced);
   EXPECT_EQ((*outcomes)[1].kind, Kind::kCommitted);
   EXPECT_EQ((*outcomes)[2].kind, Kind::kRejected);
-  EXPECT_NE((*outcomes)[2].error.find("event_rows"), std::string::npos) << (*outcomes)[2].error;
+  EXPECT_NE((*outcomes)[2].error.find("journal_rows"), std::string::npos) << (*outcomes)[2].error;
   EXPECT_EQ((*outcomes)[3].kind, Kind::kFenced);
   EXPECT_EQ((*outcomes)[4].kind, Kind::kBusy);
   EXPECT_EQ(Head(items[0].subject), 1);

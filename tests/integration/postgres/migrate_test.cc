@@ -11,10 +11,20 @@
 namespace acl {
 namespace {
 
-using pg::EmbeddedMigrations;
+using pg::EmbeddedSchema;
 using pg::Migrate;
 using pg::Migration;
+using pg::Schema;
 using test::TestDatabase;
+
+const std::vector<Migration>& EmbeddedMigrations() { return EmbeddedSchema().migrations; }
+
+// The schema of a program that has this migration, too.
+Schema AndThen(const Migration& migration) {
+  Schema schema = EmbeddedSchema();
+  schema.migrations.push_back(migration);
+  return schema;
+}
 
 std::unique_ptr<TestDatabase> Empty() {
   auto made = TestDatabase::Create(false);
@@ -46,9 +56,11 @@ TEST(MigrateTest, AppliesAllThenNothing) {
   auto first = Migrate(db->conninfo());
   ASSERT_TRUE(first.ok()) << first.message();
   EXPECT_EQ(first->applied_now.size(), EmbeddedMigrations().size());
+  EXPECT_EQ(first->objects_now.size(), EmbeddedSchema().objects.size());
   auto second = Migrate(db->conninfo());
   ASSERT_TRUE(second.ok()) << second.message();
   EXPECT_TRUE(second->applied_now.empty());
+  EXPECT_TRUE(second->objects_now.empty());
   EXPECT_EQ(second->already_applied, int(EmbeddedMigrations().size()));
 
   auto after = pg::ReadDatabaseStatus(db->conninfo());
@@ -85,21 +97,21 @@ TEST(MigrateTest, ChangedFileIsRefused) {
   auto db = Empty();
   ASSERT_NE(db, nullptr);
   ASSERT_TRUE(Migrate(db->conninfo()).ok());
-  std::vector<Migration> changed = EmbeddedMigrations();
-  changed[1].text += "\n-- an afterthought\n";
+  Schema changed = EmbeddedSchema();
+  changed.migrations[1].text += "\n-- an afterthought\n";
   auto refused = Migrate(db->conninfo(), changed);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.code(), Code::kConflict);
-  EXPECT_NE(refused.message().find(changed[1].file), std::string::npos) << refused.message();
+  EXPECT_NE(refused.message().find(changed.migrations[1].file), std::string::npos) << refused.message();
 }
 
 TEST(MigrateTest, NewerDatabaseIsRefused) {
   auto db = Empty();
   ASSERT_NE(db, nullptr);
   ASSERT_TRUE(Migrate(db->conninfo()).ok());
-  std::vector<Migration> older = EmbeddedMigrations();
-  std::string last = older.back().Version();
-  older.pop_back();
+  Schema older = EmbeddedSchema();
+  std::string last = older.migrations.back().Version();
+  older.migrations.pop_back();
   auto refused = Migrate(db->conninfo(), older);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.code(), Code::kConflict);
@@ -109,8 +121,7 @@ TEST(MigrateTest, NewerDatabaseIsRefused) {
 TEST(MigrateTest, FailingFileLeavesNothing) {
   auto db = Empty();
   ASSERT_NE(db, nullptr);
-  std::vector<Migration> broken = EmbeddedMigrations();
-  broken.push_back({"9999_broken.sql", "-- migrate:up\nCREATE TABLE half_done (a int);\nSELECT no_such_function();\n"});
+  const Schema broken = AndThen({"9999_broken.sql", "-- migrate:up\nCREATE TABLE half_done (a int);\nSELECT no_such_function();\n"});
   auto failed = Migrate(db->conninfo(), broken);
   ASSERT_FALSE(failed.ok());
   EXPECT_NE(failed.message().find("9999_broken.sql"), std::string::npos) << failed.message();
@@ -123,8 +134,7 @@ TEST(MigrateTest, ATableThatIsReadForLongHoldsUpNobodyElse) {
   auto db = Empty();
   ASSERT_NE(db, nullptr);
   ASSERT_TRUE(Migrate(db->conninfo()).ok());
-  std::vector<Migration> more = EmbeddedMigrations();
-  more.push_back({"9999_wants_all.sql", "-- migrate:up\nLOCK TABLE timers IN ACCESS EXCLUSIVE MODE;\n"});
+  const Schema more = AndThen({"9999_wants_all.sql", "-- migrate:up\nLOCK TABLE timers IN ACCESS EXCLUSIVE MODE;\n"});
   pg::ConnectionSettings settings;
   settings.conninfo = db->conninfo();
   auto reader = pg::Connection::Open(settings);
@@ -242,7 +252,7 @@ TEST_F(GuardsTest, TriggersStopEvenTheOwner) {
 TEST_F(GuardsTest, NoTableIsEmptiedAsAWhole) {
   auto tables = db().Value(
       "SELECT string_agg(relname, ',' ORDER BY relname) FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace "
-      "AND relname NOT IN ('schema_migrations', 'migration_checksums')");
+      "AND relname NOT IN ('schema_migrations', 'migration_checksums', 'schema_objects')");
   int count = 0;
   std::istringstream names(tables);
   for (std::string table; std::getline(names, table, ','); ++count) {

@@ -1,5 +1,5 @@
-// Payloads in fewer bytes (shared/postgres/packed_payload.h, migrations/0148): what is read is what was written, by the program and by the
-// database, and nobody who reads the view sees a difference.
+// Payloads in fewer bytes (shared/postgres/packed_payload.h, migrations/functions/unpack_payload.sql): what is read is what was written, by
+// the program and by the database, and nobody who reads the view sees a difference.
 #include "shared/postgres/packed_payload.h"
 
 #include <fmt/format.h>
@@ -141,33 +141,7 @@ TEST_F(PackedPayloadTest, AClaimUnpacks) {
   EXPECT_EQ(claimed.events[1].content_hash, item.events[0].content_hash);
 }
 
-// Programs of before claim by functions that give payloads as they were written.
-TEST_F(PackedPayloadTest, AClaimOfBeforeIsReadAsItWas) {
-  const WorkerSessionId session = OpenSession();
-  const CommitItem item = CommitStep(session);
-  const std::string who = Sql(session), subject = Sql(item.subject);
-  const std::string row = " FROM ready WHERE subject_id = " + subject;
-  const std::string claims[] = {
-      "claim_subjects(" + who + ", '{" + queue() + "}', 1, 1, '{}')",
-      "claim_keys(" + who + ", ARRAY(SELECT queue" + row + "), ARRAY(SELECT priority::int" + row + "), ARRAY(SELECT shard::int" + row +
-          "), ARRAY(SELECT ready_at" + row + "), ARRAY[" + subject + "]::uuid[], 1, '{}')",
-  };
-  for (const std::string& claim : claims) {
-    SCOPED_TRACE(claim);
-    const Token held{db().Count("SELECT token FROM leases WHERE subject_id = " + subject)};
-    ASSERT_TRUE(store().ReleaseLease(item.subject, session, held));
-    db().Exec("CREATE TABLE claimed_before AS SELECT * FROM " + claim);
-    EXPECT_EQ(db().Value("SELECT string_agg(part::text, ' ' ORDER BY part, n1) FROM claimed_before"), "0 1 3 3 4 7");
-    EXPECT_EQ(db().Value("SELECT t2 FROM claimed_before WHERE part = 3 AND n1 = 2"),
-              db().Value("SELECT producer_version || E'\n+' || payload FROM event_rows WHERE seq = 2 AND subject_id = " + subject));
-    EXPECT_EQ(db().Value("SELECT n1 FROM claimed_before WHERE part = 7"), "0");
-    EXPECT_EQ(db().Value("SELECT n1 FROM claimed_before WHERE part = 1"),
-              db().Value("SELECT token FROM leases WHERE subject_id = " + subject));
-    db().Exec("DROP TABLE claimed_before");
-  }
-}
-
-// Programs of before write into the view.
+// Whoever writes into the view (damage on purpose, tests) writes the table.
 TEST_F(PackedPayloadTest, TheViewIsWrittenInto) {
   db().Exec(
       "INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, "

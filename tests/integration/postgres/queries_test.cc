@@ -68,7 +68,7 @@ TEST_F(PgQueriesTest, StatesOfASubject) {
   EXPECT_EQ(queries.GetSubject(SubjectId{NewUuid7()}).code(), Code::kNotFound);
 }
 
-// Runs from before migration 0118 have their text in the listing.
+// A text may also stand in the listing.
 TEST_F(PgQueriesTest, TheTextOfAnOldRunIsInItsListing) {
   const SubjectId subject = CreateOne();
   db().Exec(

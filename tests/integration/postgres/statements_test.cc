@@ -121,8 +121,8 @@ TEST_F(StatementsTest, ACompletionsAttemptIsFoundByItsKey) {
       SCOPED_TRACE(statement->name() + " with " + how);
       Prepare("s", statement->numbered());
       const std::string plan = PlanOf("s", statement->numbered());
-      EXPECT_NE(plan.find("event_rows_begun"), std::string::npos) << plan;
-      EXPECT_EQ(plan.find("event_rows_pkey"), std::string::npos) << plan;
+      EXPECT_NE(plan.find("journal_rows_begun"), std::string::npos) << plan;
+      EXPECT_EQ(plan.find("journal_rows_pkey"), std::string::npos) << plan;
       ASSERT_TRUE(connection_->RunScript("DEALLOCATE s").ok());
     }
   }

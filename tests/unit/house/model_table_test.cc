@@ -33,18 +33,6 @@ std::set<std::string> ActionsOf(const std::string& model) {
   return actions;
 }
 
-// A function of the database is what the last migration made of it: the table names that one.
-std::string LastMaker(const std::string& function) {
-  std::string last;
-  const std::filesystem::path folder = std::filesystem::path(ACL_SOURCE_DIR) / "migrations";
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string path = "migrations/" + entry.path().filename().string();
-    if (path > last && TextOf(path).find("FUNCTION " + function + "(p_") != std::string::npos) last = path;
-    if (path > last && TextOf(path).find("FUNCTION " + function + "() RETURNS") != std::string::npos) last = path;
-  }
-  return last;
-}
-
 TEST(ModelTable, EveryNameIsInItsFileAndEveryActionInTheModel) {
   std::set<std::string> told;
   int names = 0;
@@ -72,9 +60,7 @@ TEST(ModelTable, EveryNameIsInItsFileAndEveryActionInTheModel) {
         EXPECT_TRUE(Names(files, name)) << cells[0] << ": " << name << " is not in " << cells[i] << " any more";
         ++names;
         if (!cells[i].starts_with("migrations/")) continue;
-        const std::string last = LastMaker(name);
-        EXPECT_TRUE(last.empty() || last == cells[i])
-            << name << " was made anew by " << last << ": see if the model still says what it does, then name that file";
+        EXPECT_EQ(cells[i], "migrations/functions/" + name + ".sql") << "a function of the database has a file of its own: name that";
       }
     }
   }
