@@ -27,12 +27,18 @@ Result<Restored> FromCache(StickyCache& cache, Claimed& claimed) {
   return std::move(kept->restored);
 }
 
-// Why a run was not restored, and how much it is, as it is stored: a chunk of a snapshot counts in full.
+// Why a run was not restored, and how much it is, as it is stored: a chunk of a snapshot counts in full. How large a payload is that
+// stands apart is not known before it is read.
 Error DoesNotFit(const Claimed& claimed) {
-  std::size_t bytes = 0;
+  std::size_t bytes = 0, apart = 0;
   if (claimed.snapshot) bytes += claimed.snapshot->inline_state.value_or("").size() + claimed.snapshot->chunks.size() * kChunkBytes;
-  for (const Event& event : claimed.events) bytes += event.payload ? event.payload->size() : 0;
-  return {Code::kUnavailable, fmt::format("{}: its snapshot and later events are {} MiB as they are stored", kOutOfMemory, bytes >> 20)};
+  for (const Event& event : claimed.events) {
+    bytes += event.payload ? event.payload->size() : 0;
+    apart += event.offloaded ? 1 : 0;
+  }
+  return {Code::kUnavailable,
+          fmt::format("{}: its snapshot and later events are {:.1f} MiB as they are stored{}", kOutOfMemory, double(bytes) / (1 << 20),
+                      apart == 0 ? "" : fmt::format(", and {} large values beside them", apart))};
 }
 
 std::vector<LoadedSubject> Load(CommandContext& context, std::vector<Claimed> granted, StickyCache* cache) {

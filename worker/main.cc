@@ -4,10 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdio>
-#include <mutex>
-#include <thread>
 
 #include "shared/base/build_info.h"
 #include "shared/config/hide_secrets.h"
@@ -28,6 +25,10 @@ const char* malloc_conf = "background_thread:true,dirty_decay_ms:5000,muzzy_deca
 
 namespace {
 
+// A step that hangs in the system holds its thread for ever, and a thread can only be waited for. Everything that others wait for is given
+// back when this begins to count.
+constexpr std::chrono::seconds kLongestEnd{10};
+
 // Every call over HTTP has a connection: as many as the system lets us have. Programs that steps run get a limit of their own.
 void AllowManyFiles() {
   rlimit files{};
@@ -35,35 +36,6 @@ void AllowManyFiles() {
   files.rlim_cur = files.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &files);
 }
-
-// Ends the process if it has not ended after so long. A step that hangs in the system holds its thread for ever, and a thread can only be
-// waited for. Everything that others wait for is released by then.
-class EndInTime {
- public:
-  explicit EndInTime(std::chrono::seconds at_most) : thread_([this, at_most] { Watch(at_most); }) {}
-  ~EndInTime() {
-    {
-      std::lock_guard lock(mutex_);
-      ended_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-
- private:
-  void Watch(std::chrono::seconds at_most) {
-    std::unique_lock lock(mutex_);
-    if (changed_.wait_for(lock, at_most, [this] { return ended_; })) return;
-    acl::Logger("worker").Error("a step does not end: the process ends without it", {{"seconds", at_most.count()}});
-    acl::FlushLog();
-    ::_exit(1);
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ended_ = false;
-  std::thread thread_;
-};
 
 int AskRunning(const acl::Settings& settings) {
   const acl::HealthAnswer answer = acl::AskHealth(settings.health_listen, "", std::chrono::seconds(3));
@@ -111,7 +83,11 @@ int main(int argc, char** argv) {
   }
   signals.Wait();
   const bool drained = app.Drain();
-  const EndInTime ends(std::chrono::seconds(10));
+  const acl::EndingDeadline ends(kLongestEnd, [] {
+    acl::Logger("worker").Error("a step does not end: the process ends without it", {{"seconds", kLongestEnd.count()}});
+    acl::FlushLog();
+    ::_exit(1);
+  });
   app.Stop();
   acl::FlushLog();
   return drained ? 0 : 1;

@@ -84,7 +84,7 @@ StepResult ToResult(HttpAnswer answer, const std::string& method, const Wanted& 
   switch (answer.end) {
     case HttpAnswer::End::kAnswered: break;
     case HttpAnswer::End::kRefused: return Failed(answer.error);
-    case HttpAnswer::End::kNotSent: return Failed(answer.error, true);
+    case HttpAnswer::End::kNotSent: return answer.is_short ? Failed(Error{Code::kExhausted, answer.error}) : Failed(answer.error, true);
     case HttpAnswer::End::kLost: return unsafe ? Ended(Outcome::kUnknown, answer.error) : Failed(answer.error, true);
     case HttpAnswer::End::kTooLarge: return unsafe ? Ended(Outcome::kUnknown, answer.error) : Failed(answer.error);
     case HttpAnswer::End::kTimedOut: return Ended(unsafe ? Outcome::kUnknown : Outcome::kTimedOut, answer.error);

@@ -17,6 +17,7 @@
 
 #include "shared/base/check.h"
 #include "shared/base/fail_point.h"
+#include "shared/base/late_thread.h"
 #include "shared/base/memory.h"
 #include "shared/capability/curl_multi.h"
 #include "shared/capability/egress.h"
@@ -258,20 +259,29 @@ class HttpClient::Loop {
     bool first;
     {
       std::lock_guard lock(mutex_);
+      if (Status begun = BeginThread(); !begun) {
+        HttpAnswer answer;
+        answer.end = HttpAnswer::End::kNotSent;
+        answer.error = begun.message();
+        answer.is_short = true;
+        return done(std::move(answer));
+      }
       first = incoming_.empty();
       incoming_.push_back(std::make_unique<HttpExchange>(std::move(call), std::move(done), config_));
-      if (!thread_.joinable()) {
-        thread_ = std::thread([this] {
-          pthread_setname_np(pthread_self(), "http-client");
-          Run();
-        });
-      }
     }
     if (first) multi_->Wake();  // else it has been woken, and takes all
   }
 
  private:
   static constexpr milliseconds kLookEvery{100};  // while calls are open: whether one of them was stopped
+
+  Status BeginThread() {
+    if (thread_.joinable()) return {};
+    return StartThread(thread_, [this] {
+      pthread_setname_np(pthread_self(), "http-client");
+      Run();
+    });
+  }
 
   void Run() {
     for (;;) {

@@ -51,6 +51,7 @@ struct HttpAnswer {
   std::size_t body_bytes = 0;  // what came of the body, given to on_body or collected
   std::string error;           // of every end but kAnswered
   bool sent = false;           // a request that may have an effect went out
+  bool is_short = false;       // of kNotSent: this process has not got what it takes to send anything
 };
 
 // All calls are carried out by one thread, which waits for all of them at once: thousands that take their time cost some memory and nothing

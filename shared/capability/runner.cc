@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "shared/base/late_thread.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutant.h"
 #include "shared/base/utf8.h"
@@ -134,6 +135,7 @@ CapabilityRunner::CapabilityRunner(const CapabilityRegistry& registry, ContentSt
       traceparent_(options.traceparent ? options.traceparent : [](const StepCall& call) { return FormatTraceparent(call.trace); }),
       folder_(std::move(folder)),
       contents_(contents, folder_->path() + "/contents", options.max_kept_bytes) {
+  threads_.reserve(std::size_t(max_threads_));
   if (options.metrics != nullptr) {
     for (const CapabilityDefinition* definition : registry_.All()) {
       step_seconds_[definition->id] = options.metrics->histogram(names::kStepTime, {{"capability", definition->id}});
@@ -178,9 +180,10 @@ void CapabilityRunner::Run(StepCall call, StopToken stop, Done done) {
 
 void CapabilityRunner::RunMany(std::vector<Job> jobs) {
   Work quick, refused;
+  std::string short_of;
   bool all_here = true;
   const auto queue = [&](Work some) {
-    for (Job& job : Queue(std::move(some))) refused.push_back(std::move(job));
+    for (Job& job : Queue(std::move(some), short_of)) refused.push_back(std::move(job));
   };
   for (Job& job : jobs) {
     const Pace pace = PaceOf(job.call);
@@ -203,7 +206,7 @@ void CapabilityRunner::RunMany(std::vector<Job> jobs) {
     }
   }
   queue(std::move(quick));
-  for (Job& job : refused) job.done(Ended(Outcome::kNotStarted, kNoRoom));
+  for (Job& job : refused) job.done(short_of.empty() ? Ended(Outcome::kNotStarted, kNoRoom) : Failed(Error{Code::kExhausted, short_of}));
 }
 
 CapabilityRunner::Pace CapabilityRunner::PaceOf(const StepCall& call) const {
@@ -240,21 +243,31 @@ void CapabilityRunner::RunAll(Work& work, std::uint64_t number) {
   }
 }
 
-CapabilityRunner::Work CapabilityRunner::Queue(Work work) {
+CapabilityRunner::Work CapabilityRunner::Queue(Work work, std::string& short_of) {
   if (work.empty()) return work;
   std::lock_guard lock(mutex_);
   if (stopping_ || queued_ + work.size() > max_queued_) return work;
   queued_ += work.size();
   for (const Job& job : work) job.stop.Wait();
   queue_.push_back(std::move(work));
-  WakeAThread();
-  return {};
+  const Status somebody_comes = WakeAThread();
+  if (somebody_comes) return {};
+  short_of = somebody_comes.message();
+  work = std::move(queue_.back());
+  queue_.pop_back();
+  queued_ -= work.size();
+  return work;
 }
 
-void CapabilityRunner::WakeAThread() {
-  if (!stopping_ && idle_ < int(queue_.size() + (ended_.empty() ? 0 : 1)) && int(threads_.size()) < max_threads_)
-    threads_.emplace_back([this] { RunWork(); });
+Status CapabilityRunner::WakeAThread() {
+  Status there_is_one;
+  if (!stopping_ && idle_ < int(queue_.size() + (ended_.empty() ? 0 : 1)) && int(threads_.size()) < max_threads_) {
+    std::thread another;
+    there_is_one = StartThread(another, [this] { RunWork(); });
+    if (there_is_one) threads_.push_back(std::move(another));  // has room: reserved
+  }
   wake_.notify_one();
+  return threads_.empty() ? there_is_one : Status();
 }
 
 void CapabilityRunner::RunWork() {
@@ -311,10 +324,11 @@ std::optional<StepResult> CapabilityRunner::RunOne(Job& job, std::uint64_t numbe
     std::shared_ptr<StepResult> kept;
     UntilThereIsMemory([&] { kept = std::make_shared<StepResult>(); });
     *kept = std::move(result);
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     UntilThereIsMemory(
         [&] { ended_.push_back([this, attempt, number, done, kept] { End(number, done, Finish(*attempt, std::move(*kept))); }); });
-    if (!ending_ && ended_.size() == 1) WakeAThread();  // else one has been woken, and takes all
+    if (ending_ || ended_.size() != 1) return;  // one has been woken, and takes all
+    if (!WakeAThread()) EndThose(lock);         // there is no thread: then it is done here
   };
   const CapabilityStarter& starter = *registry_.Starter(attempt->capability);
   if (!WithinMemory([&] { starter(attempt->parameters, *attempt->context, ended); }))

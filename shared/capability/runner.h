@@ -54,9 +54,9 @@ class CapabilityRunner final : public StepRunner {
                    std::unique_ptr<WorkFolder> folder);
   struct Attempt;                 // a call, from before it begins to after it ended
   using Work = std::vector<Job>;  // run one after the other
-  // Gives back what there is no room for.
-  Work Queue(Work work);
-  void WakeAThread();  // under the lock: makes one if all are busy
+  // Gives back what there is no room for, or no thread (then `short_of` says why).
+  Work Queue(Work work, std::string& short_of);
+  Status WakeAThread();  // under the lock: makes one if all are busy; kExhausted: there is none at all, and none can be had
   void RunWork();
   bool HasWork() const { return !queue_.empty() || (!ended_.empty() && !ending_); }
   // What ended elsewhere and has more than a little left to do, finished by one thread at a time: however many answers come at once, they

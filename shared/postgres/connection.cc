@@ -5,6 +5,7 @@
 
 #include <pqxx/nontransaction>
 
+#include "shared/base/memory.h"
 #include "shared/base/uuid7.h"
 #include "shared/postgres/pooler.h"
 
@@ -107,6 +108,12 @@ Code CodeOf(const std::string& state, bool write) {
   return Code::kInternal;
 }
 
+// Ours, or libpq's for an answer that it cannot hold: it then calls the connection broken, which it is not for anybody else.
+bool IsShortOfMemory(const std::exception& thrown) {
+  return dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr ||
+         std::string_view(thrown.what()).find("out of memory") != std::string_view::npos;
+}
+
 }  // namespace
 
 std::string FullConninfo(const ConnectionSettings& settings) {
@@ -206,14 +213,14 @@ Error Connection::Convert(const std::exception& thrown, bool write, const std::s
              dynamic_cast<const pqxx::serialization_failure*>(&thrown) != nullptr) {
     found.sqlstate = dynamic_cast<const pqxx::deadlock_detected*>(&thrown) != nullptr ? "40P01" : "40001";
     found.error = Error{Code::kUnavailable, doing + ": " + Trimmed(thrown.what()) + " [" + found.sqlstate + "]"};
+  } else if (IsShortOfMemory(thrown)) {
+    broken_ = true;  // an answer may be on its way
+    found.error = Error{write ? Code::kOutcomeUnknown : Code::kUnavailable, doing + ": " + std::string(kOutOfMemory)};
   } else if (dynamic_cast<const pqxx::broken_connection*>(&thrown) != nullptr || dynamic_cast<const pqxx::sql_error*>(&thrown) != nullptr ||
              !connection_->is_open()) {
     broken_ = true;
     found.error = Error{write ? Code::kOutcomeUnknown : Code::kUnavailable,
                         doing + ": the connection to PostgreSQL broke: " + Trimmed(thrown.what())};
-  } else if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr) {
-    broken_ = true;  // an answer may be on its way
-    found.error = Error{write ? Code::kOutcomeUnknown : Code::kUnavailable, doing + ": there is not enough memory for the answer"};
   } else {
     broken_ = true;  // its state is not known
     found.error = Error{Code::kInternal, doing + ": " + Trimmed(thrown.what())};

@@ -6,11 +6,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
 
 #include "shared/base/check.h"
+#include "shared/base/late_thread.h"
 
 namespace acl {
 namespace {
@@ -38,11 +40,12 @@ void EndLate() {
 }  // namespace
 
 EndingDeadline::EndingDeadline(std::chrono::milliseconds within, std::function<void()> at_late) {
-  thread_ = std::thread([this, within, at_late = at_late ? std::move(at_late) : EndLate] {
+  const Status watched = StartThread(thread_, [this, within, at_late = at_late ? std::move(at_late) : EndLate] {
     pthread_setname_np(pthread_self(), "ending");
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, within, [this] { return in_time_; })) at_late();
   });
+  if (!watched) ::alarm(unsigned(std::max<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(within).count(), 1)));
 }
 
 EndingDeadline::~EndingDeadline() {
@@ -51,7 +54,11 @@ EndingDeadline::~EndingDeadline() {
     in_time_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) {
+    thread_.join();
+  } else {
+    ::alarm(0);
+  }
 }
 
 ShutdownSignals::ShutdownSignals(std::function<void(int)> at_once) : at_once_(std::move(at_once)) {

@@ -52,7 +52,8 @@ class ShutdownSignals {
 // moment. Destroyed in time it does nothing.
 class EndingDeadline {
  public:
-  // `at_late` runs on a thread of its own; by default a line on stderr and _exit(1).
+  // `at_late` runs on a thread of its own; by default a line on stderr and _exit(1). If there is no thread to be had, SIGALRM ends the
+  // process.
   explicit EndingDeadline(std::chrono::milliseconds within, std::function<void()> at_late = {});
   ~EndingDeadline();
   EndingDeadline(const EndingDeadline&) = delete;

@@ -1,4 +1,5 @@
 #include "shared/webhook/key_file.h"
+#include "tests/support/no_threads.h"
 #include "tests/support/small_server.h"
 #include "tests/unit/capability/fixture.h"
 
@@ -407,6 +408,18 @@ TEST_F(Http, ABodyThatSaysItIsJsonIsAValue) {
   std::string deep = "1";
   for (int i = 0; i < 70; ++i) deep = "[" + deep + "]";
   EXPECT_EQ(answers(deep, "application/json").outcome, StepResult::Outcome::kSucceeded);
+}
+
+TEST_F(Http, WhereNoThreadIsToBeHadNothingIsSentAndNoAttemptIsCharged) {
+  SmallServer server([](const std::string&) { return SmallServer::Answer("200 OK", "here"); });
+  {
+    const test::NoThreads none;
+    const StepResult result = Call("net.http.post", {{"url", server.Url()}, {"body", "x"}});
+    EXPECT_EQ(result.outcome, Outcome::kNotStarted);
+    EXPECT_THAT(result.short_of, HasSubstr("no further thread can be had"));
+  }
+  EXPECT_EQ(Call("net.http.post", {{"url", server.Url()}, {"body", "x"}}).outcome, Outcome::kSucceeded);
+  EXPECT_EQ(server.requests().size(), 1u);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "shared/capability/workspace.h"
 
+#include "tests/support/no_threads.h"
 #include "tests/unit/capability/fixture.h"
 
 namespace acl {
@@ -361,6 +362,23 @@ TEST_F(Runner, ACallThatHasNotEnoughMemoryFailsAlone) {
   StartWith("my.hungry", [](const Json&, CallContext&) -> StepResult { throw std::length_error("too long"); });
   EXPECT_TRUE(Call("my.hungry", Json::object()).retryable);
   EXPECT_EQ(Call("test.echo", Json::object()).outcome, Outcome::kSucceeded);
+}
+
+TEST_F(Runner, WhereNoThreadIsToBeHadTheCallIsGivenBackAndTheNextIsMade) {
+  const auto call = [this] {
+    std::promise<StepResult> ended;
+    runner_->Run(MakeCall("test.echo", {{"a", 1}}), {}, [&](StepResult result) { ended.set_value(std::move(result)); });
+    return ended.get_future().get();
+  };
+  {
+    const test::NoThreads none;
+    const StepResult result = call();
+    EXPECT_EQ(result.outcome, Outcome::kNotStarted) << "no attempt is charged";
+    EXPECT_THAT(result.short_of, HasSubstr("no further thread can be had"));
+  }
+  EXPECT_EQ(call().outcome, Outcome::kSucceeded);
+  const test::NoThreads none;
+  EXPECT_EQ(call().outcome, Outcome::kSucceeded) << "the thread that is there does it";
 }
 
 }  // namespace

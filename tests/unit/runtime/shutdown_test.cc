@@ -6,6 +6,8 @@
 #include <csignal>
 #include <future>
 
+#include "tests/support/no_threads.h"
+
 namespace acl {
 namespace {
 
@@ -33,6 +35,18 @@ TEST(EndingDeadline, EndsAProcessThatDoesNotEndInTime) {
     late.get_future().wait();
   }
   const EndingDeadline in_time(std::chrono::hours(1), [] { FAIL() << "it ended in time"; });
+}
+
+TEST(EndingDeadline, EndsAProcessThatGetsNoThreadForIt) {
+  EXPECT_EXIT(
+      {
+        const test::NoThreads none;
+        const EndingDeadline deadline(std::chrono::milliseconds(10));
+        std::promise<void>().get_future().wait();
+      },
+      ::testing::KilledBySignal(SIGALRM), "");
+  const test::NoThreads none;
+  const EndingDeadline in_time(std::chrono::hours(1));
 }
 
 TEST(ShutdownSignals, RequestFromWithinDoesNotCountAsASignal) {
