@@ -12,14 +12,6 @@
 namespace acl::chaos {
 namespace {
 
-InvariantResult Begun(const char* id, const char* what) { return {id, what, true, "", 0, 0, {}}; }
-
-void Look(InvariantResult& result, bool holds, const std::string& key, const std::string& why) {
-  ++result.examined;
-  if (holds) return;
-  if (++result.found <= InvariantReport::kKeptAnomalies) result.anomalies.push_back({key, why});
-}
-
 // A command is known in a journal by a text that only it says, and a claim by its holder, token and times.
 struct Said {
   std::vector<std::string> types;  // of the event that it makes
@@ -79,7 +71,7 @@ std::string Mismatch(const ReceivedAnswer& told, const Said& said, const std::ve
 
 InvariantResult NothingLost(const ProjectEvidence& evidence) {
   InvariantResult result =
-      Begun("c01", "every acknowledged command is in its journal at or below its event_seq, once; a refused one is not");
+      InvariantResult::Asked("c01", "every acknowledged command is in its journal at or below its event_seq, once; a refused one is not");
   std::map<std::string, std::map<std::string, std::vector<const ProjectEvent*>>> said;
   for (const auto& [id, journal] : evidence.journals) said[id] = ByWhatIsSaid(journal);
   std::set<std::string> looked;
@@ -87,7 +79,7 @@ InvariantResult NothingLost(const ProjectEvidence& evidence) {
     if (!looked.insert(told.key).second) continue;
     if (told.name == "create_project") {
       const std::string id = told.answer.value("project_id", "");
-      if (told.refused.empty()) Look(result, evidence.journals.contains(id), told.key, "project " + id + " is not there");
+      if (told.refused.empty()) result.Examine(evidence.journals.contains(id), told.key, "project " + id + " is not there");
       continue;
     }
     const auto command = Commands().find(told.name);
@@ -96,75 +88,78 @@ InvariantResult NothingLost(const ProjectEvidence& evidence) {
     const auto& here = said[told.project];
     const auto events = here.find(*what);
     const std::string wrong = Mismatch(told, command->second, events == here.end() ? std::vector<const ProjectEvent*>() : events->second);
-    Look(result, wrong.empty(), fmt::format("{} of {} ({})", told.name, told.project, told.key), wrong);
+    result.Examine(wrong.empty(), fmt::format("{} of {} ({})", told.name, told.project, told.key), wrong);
   }
   return result;
 }
 
 InvariantResult OneAnswer(const ProjectEvidence& evidence) {
-  InvariantResult result = Begun("c02", "one key has one answer, however often it is asked, and it is the one that is kept");
+  InvariantResult result =
+      InvariantResult::Asked("c02", "one key has one answer, however often it is asked, and it is the one that is kept");
   std::map<std::string, const ReceivedAnswer*> first;
   for (const ReceivedAnswer& told : evidence.told) {
     const auto [known, fresh] = first.try_emplace(told.key, &told);
     const ReceivedAnswer& before = *known->second;
     const bool same = before.event_seq == told.event_seq && before.refused == told.refused && before.answer == told.answer;
     if (!fresh)
-      Look(result, same, told.key,
-           fmt::format("answered {} {}{} and then {} {}{}", before.event_seq, before.refused, DumpJson(before.answer), told.event_seq,
-                       told.refused, DumpJson(told.answer)));
+      result.Examine(same, told.key,
+                     fmt::format("answered {} {}{} and then {} {}{}", before.event_seq, before.refused, DumpJson(before.answer),
+                                 told.event_seq, told.refused, DumpJson(told.answer)));
     if (!fresh || told.name == "create_project") continue;
     const auto journal = evidence.journals.find(told.project);
     const bool there = journal != evidence.journals.end() && journal->second.answers.contains(told.key);
-    Look(result, there && IsKept(told, journal->second.answers.at(told.key)), told.key,
-         there ? "what is kept is not what was answered" : "no answer is kept under it");
+    result.Examine(there && IsKept(told, journal->second.answers.at(told.key)), told.key,
+                   there ? "what is kept is not what was answered" : "no answer is kept under it");
   }
   return result;
 }
 
 InvariantResult ShownAsItIs(const ProjectEvidence& evidence, const std::map<std::string, TaskStates>& states) {
-  InvariantResult result = Begun("c05", "title, status and holder of every task are shown as its events give them");
+  InvariantResult result = InvariantResult::Asked("c05", "title, status and holder of every task are shown as its events give them");
   for (const auto& [id, journal] : evidence.journals) {
     const auto& tasks = states.at(id).tasks;
     for (const auto& [task, is] : tasks) {
       const auto shown = journal.tasks.find(task);
-      Look(result, shown != journal.tasks.end() && shown->second == is, id + " " + task,
-           fmt::format(
-               "it is {} ({}) and {}", is.status, is.holder,
-               shown == journal.tasks.end() ? "not shown" : fmt::format("shown as {} ({})", shown->second.status, shown->second.holder)));
+      result.Examine(
+          shown != journal.tasks.end() && shown->second == is, id + " " + task,
+          fmt::format(
+              "it is {} ({}) and {}", is.status, is.holder,
+              shown == journal.tasks.end() ? "not shown" : fmt::format("shown as {} ({})", shown->second.status, shown->second.holder)));
     }
     for (const auto& [task, shown] : journal.tasks) {
-      if (!tasks.contains(task)) Look(result, false, id + " " + task, "it is shown, and no event made it");
+      if (!tasks.contains(task)) result.Examine(false, id + " " + task, "it is shown, and no event made it");
     }
   }
   return result;
 }
 
 InvariantResult HeadIsTheLast(const ProjectEvidence& evidence) {
-  InvariantResult result = Begun("c06", "a project's events are 1 to n, and its head is the last of them");
+  InvariantResult result = InvariantResult::Asked("c06", "a project's events are 1 to n, and its head is the last of them");
   for (const auto& [id, journal] : evidence.journals) {
     std::int64_t seq = 0;
     for (const ProjectEvent& event : journal.events) {
-      Look(result, event.seq == seq + 1, id, fmt::format("event {} comes after event {}", event.seq, seq));
+      result.Examine(event.seq == seq + 1, id, fmt::format("event {} comes after event {}", event.seq, seq));
       seq = event.seq;
     }
     const bool head = seq > 0 && journal.head_seq == seq && journal.chain == journal.events.back().chain;
-    Look(result, head, id, fmt::format("its head is event {}, its last event is {}", journal.head_seq, seq));
+    result.Examine(head, id, fmt::format("its head is event {}, its last event is {}", journal.head_seq, seq));
   }
   return result;
 }
 
 InvariantResult GoesOn(const ProjectEvidence& evidence) {
-  InvariantResult result = Begun("c07", "every agent gets an answer after the last fault was healed, and some get one during the faults");
-  for (const auto& [agent, count] : evidence.answered_after) Look(result, count > 0, agent, "no answer after the last fault");
-  if (evidence.faults) Look(result, evidence.answered_during > 0, "during the faults", "no command was answered");
+  InvariantResult result =
+      InvariantResult::Asked("c07", "every agent gets an answer after the last fault was healed, and some get one during the faults");
+  for (const auto& [agent, count] : evidence.answered_after) result.Examine(count > 0, agent, "no answer after the last fault");
+  if (evidence.faults) result.Examine(evidence.answered_during > 0, "during the faults", "no command was answered");
   return result;
 }
 
 InvariantResult SeesWhatItWasTold(const ProjectEvidence& evidence) {
-  InvariantResult result = Begun("c08", "who asks what is next sees what it was told before, at whichever coordinator");
+  InvariantResult result = InvariantResult::Asked("c08", "who asks what is next sees what it was told before, at whichever coordinator");
   for (const SeenHead& seen : evidence.seen)
-    Look(result, seen.saw_seq >= seen.heard_seq, seen.by + " in " + seen.project,
-         fmt::format("it was told of event {} and then saw the project at event {}", seen.heard_seq, seen.saw_seq));
+    result.Examine(seen.saw_seq >= seen.heard_seq, seen.by + " in " + seen.project,
+                   fmt::format("it was told of event {} and then saw the project at event {}", seen.heard_seq, seen.saw_seq));
   return result;
 }
 
@@ -174,13 +169,14 @@ std::vector<InvariantResult> CheckContinuity(const std::vector<Json>& lines) {
   const ProjectEvidence evidence = ProjectEvidenceOf(lines);
   if (!evidence.asked_for) return {};
   InvariantResult claims =
-      Begun("c03", "a task that somebody holds is not given again, its tokens grow, and only its holder speaks for it");
-  InvariantResult times = Begun("c04", "a claim runs out when its time is over, never before and not later than the drain");
+      InvariantResult::Asked("c03", "a task that somebody holds is not given again, its tokens grow, and only its holder speaks for it");
+  InvariantResult times =
+      InvariantResult::Asked("c04", "a claim runs out when its time is over, never before and not later than the drain");
   std::map<std::string, TaskStates> states;
   for (const auto& [id, journal] : evidence.journals) {
     states[id] = FoldTasks(id, journal, evidence.told);
     for (const TaskStates::Step& step : states[id].steps)
-      Look(step.about == TaskStates::About::kTime ? times : claims, step.wrong.empty(), step.key, step.wrong);
+      (step.about == TaskStates::About::kTime ? times : claims).Examine(step.wrong.empty(), step.key, step.wrong);
   }
   return {NothingLost(evidence),         OneAnswer(evidence),     std::move(claims), std::move(times),
           ShownAsItIs(evidence, states), HeadIsTheLast(evidence), GoesOn(evidence),  SeesWhatItWasTold(evidence)};

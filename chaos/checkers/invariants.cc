@@ -46,7 +46,7 @@ std::string Wrap(const std::string& query) {
          fmt::format(R"() AS q(key, why))
 SELECT 0, (SELECT count(*) FROM looked)::text, (SELECT count(why) FROM looked)::text
 UNION ALL (SELECT 1, l.key, l.why FROM looked l WHERE l.why IS NOT NULL ORDER BY l.key LIMIT {}) ORDER BY 1)",
-                     InvariantReport::kKeptAnomalies);
+                     InvariantResult::kKeptAnomalies);
 }
 
 // A secret also as what writes it would make of it.
@@ -111,7 +111,7 @@ InvariantResult Replayed(const char* id, const char* what, const std::optional<v
   }
   for (const verify::Violation& violation : replay->violations) {
     if (!ours(violation.check)) continue;
-    if (++result.found <= InvariantReport::kKeptAnomalies) {
+    if (++result.found <= InvariantResult::kKeptAnomalies) {
       result.anomalies.push_back({violation.table + " " + violation.key, fmt::format("{}: {}", violation.check, violation.found)});
     }
   }
@@ -119,6 +119,12 @@ InvariantResult Replayed(const char* id, const char* what, const std::optional<v
 }
 
 }  // namespace
+
+void InvariantResult::Examine(bool holds, const std::string& key, const std::string& why) {
+  ++examined;
+  if (holds) return;
+  if (++found <= kKeptAnomalies) anomalies.push_back({key, why});
+}
 
 Question::Question(const char* name, const char* meaning, Needs needed, const std::string& query)
     : id(name),

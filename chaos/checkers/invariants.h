@@ -23,10 +23,14 @@ struct InvariantResult {
   std::string not_asked;  // why not
   std::int64_t examined = 0, found = 0;
   std::vector<Anomaly> anomalies;  // the first kKeptAnomalies of `found`
+
+  static constexpr int kKeptAnomalies = 50;
+  static InvariantResult Asked(const char* id, const char* what) { return {id, what, true, "", 0, 0, {}}; }
+  // One thing more that it is about.
+  void Examine(bool holds, const std::string& key, const std::string& why);
 };
 
 struct InvariantReport {
-  static constexpr int kKeptAnomalies = 50;
   std::vector<InvariantResult> results;  // by id
   bool clean() const;
   const InvariantResult* Find(std::string_view id) const;

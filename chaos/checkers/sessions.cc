@@ -12,14 +12,6 @@ namespace {
 
 constexpr const char* kMove = "move.";
 
-InvariantResult Opened(const char* id, const char* what) { return {id, what, true, "", 0, 0, {}}; }
-
-void Examine(InvariantResult& result, bool holds, const std::string& key, const std::string& why) {
-  ++result.examined;
-  if (holds) return;
-  if (++result.found <= InvariantReport::kKeptAnomalies) result.anomalies.push_back({key, why});
-}
-
 // One turn of a session, as its journal has it.
 struct Turn {
   std::vector<std::int64_t> stimuli;
@@ -102,7 +94,7 @@ struct Told {
 
 InvariantResult SaidOnce(const Told& told) {
   InvariantResult result =
-      Opened("a01", "what was acknowledged to be said to an agent is in its journal, once, and nothing that nobody said");
+      InvariantResult::Asked("a01", "what was acknowledged to be said to an agent is in its journal, once, and nothing that nobody said");
   std::set<std::string> known;
   for (const SaidToSession& said : told.evidence.said) {
     known.insert(said.mark);
@@ -112,61 +104,62 @@ InvariantResult SaidOnce(const Told& told) {
       return mark == story->second.marks.end() ? 0 : mark->second;
     }();
     if (said.acknowledged)
-      Examine(result, found == 1, said.mark, fmt::format("it stands {} times in the journal of {}", found, said.session));
-    if (!said.acknowledged) Examine(result, found <= 1, said.mark, fmt::format("it stands {} times there", found));
+      result.Examine(found == 1, said.mark, fmt::format("it stands {} times in the journal of {}", found, said.session));
+    if (!said.acknowledged) result.Examine(found <= 1, said.mark, fmt::format("it stands {} times there", found));
   }
   for (const auto& [id, story] : told.stories)
     for (const auto& [mark, times] : story.marks)
-      if (mark.starts_with("mark-")) Examine(result, known.contains(mark), id, "nobody said " + mark);
+      if (mark.starts_with("mark-")) result.Examine(known.contains(mark), id, "nobody said " + mark);
   return result;
 }
 
 InvariantResult Answered(const Told& told) {
-  InvariantResult result = Opened("a02", "every stimulus is taken up by exactly one turn that comes to an answer");
+  InvariantResult result = InvariantResult::Asked("a02", "every stimulus is taken up by exactly one turn that comes to an answer");
   for (const auto& [id, story] : told.stories) {
     std::map<std::int64_t, int> answered;
     for (const auto& [number, turn] : story.turns)
       if (turn.asked >= 0 || turn.no_plan)
         for (const std::int64_t stimulus : turn.stimuli) ++answered[stimulus];
     for (const auto& [stimulus, text] : story.stimuli)
-      Examine(result, answered[stimulus] == 1, fmt::format("{} stimulus {} {}", id, stimulus, text),
-              fmt::format("{} turns answered it", answered[stimulus]));
+      result.Examine(answered[stimulus] == 1, fmt::format("{} stimulus {} {}", id, stimulus, text),
+                     fmt::format("{} turns answered it", answered[stimulus]));
   }
   return result;
 }
 
 InvariantResult OneOutcome(const Told& told) {
-  InvariantResult result = Opened("a03", "each action that an answer asked for ends in exactly one outcome, within its turn");
+  InvariantResult result =
+      InvariantResult::Asked("a03", "each action that an answer asked for ends in exactly one outcome, within its turn");
   for (const auto& [id, story] : told.stories)
     for (const auto& [number, turn] : story.turns) {
       for (const auto& [action, ended] : turn.actions)
-        Examine(result, ended.times == 1, fmt::format("{} turn {} action {}", id, number, action),
-                fmt::format("it ended {} times", ended.times));
+        result.Examine(ended.times == 1, fmt::format("{} turn {} action {}", id, number, action),
+                       fmt::format("it ended {} times", ended.times));
       if (turn.asked < 0 || !turn.ended) continue;
-      Examine(result, turn.processed == turn.asked && std::int64_t(turn.actions.size()) == turn.asked,
-              fmt::format("{} turn {}", id, number),
-              fmt::format("it was asked for {} actions, {} ended, {} are in its move", turn.asked, turn.actions.size(), turn.processed));
+      result.Examine(
+          turn.processed == turn.asked && std::int64_t(turn.actions.size()) == turn.asked, fmt::format("{} turn {}", id, number),
+          fmt::format("it was asked for {} actions, {} ended, {} are in its move", turn.asked, turn.actions.size(), turn.processed));
     }
   return result;
 }
 
 InvariantResult MovesOnce(const Told& told) {
   InvariantResult result =
-      Opened("a04", "a move is recorded once and in its place: plan, request, process; and the table shows the journal");
+      InvariantResult::Asked("a04", "a move is recorded once and in its place: plan, request, process; and the table shows the journal");
   for (const auto& [id, journal] : told.evidence.journals) {
     std::string moves;
     std::int64_t seq = 0;
     for (const SessionEvent& event : journal.events) {
-      Examine(result, event.seq == seq + 1, id, fmt::format("event {} comes after event {}", event.seq, seq));
+      result.Examine(event.seq == seq + 1, id, fmt::format("event {} comes after event {}", event.seq, seq));
       seq = event.seq;
       if (event.type.starts_with(kMove)) moves += fmt::format("{}{} {}", moves.empty() ? "" : ",", seq, event.type.substr(5));
     }
-    Examine(result, seq == journal.head_seq, id, fmt::format("its head is {}, its last event {}", journal.head_seq, seq));
-    Examine(result, moves == journal.moves, id, "the table of moves is not what the journal says");
+    result.Examine(seq == journal.head_seq, id, fmt::format("its head is {}, its last event {}", journal.head_seq, seq));
+    result.Examine(moves == journal.moves, id, "the table of moves is not what the journal says");
     for (const auto& [number, turn] : told.stories.at(id).turns)
-      Examine(result, turn.in_order && turn.plans <= 1 && turn.requests <= 1 && turn.processes <= 1, fmt::format("{} turn {}", id, number),
-              fmt::format("it has {} plans, {} requests, {} processes, or one of them out of its place", turn.plans, turn.requests,
-                          turn.processes));
+      result.Examine(turn.in_order && turn.plans <= 1 && turn.requests <= 1 && turn.processes <= 1, fmt::format("{} turn {}", id, number),
+                     fmt::format("it has {} plans, {} requests, {} processes, or one of them out of its place", turn.plans, turn.requests,
+                                 turn.processes));
   }
   return result;
 }
@@ -175,7 +168,7 @@ std::string LastPart(const std::string& url) { return url.substr(url.rfind('/') 
 
 InvariantResult ActedOnce(const Told& told) {
   InvariantResult result =
-      Opened("a05", "no action happened twice: one key at the receiver, applied once; what may not be repeated came once");
+      InvariantResult::Asked("a05", "no action happened twice: one key at the receiver, applied once; what may not be repeated came once");
   for (const auto& [id, journal] : told.evidence.journals) {
     const bool may_repeat = journal.name.find("-posts-") == std::string::npos;
     for (const auto& [step, calls] : journal.called) {
@@ -187,8 +180,8 @@ InvariantResult ActedOnce(const Told& told) {
         applied += call.verdict == "applied";
         in_order = in_order && call.verdict != "reused" && call.verdict != "unfenced";
       }
-      Examine(result, in_order && keys.size() == 1 && applied <= 1 && (may_repeat || calls.size() == 1), id + "/" + step,
-              fmt::format("{} calls under {} keys, {} applied", calls.size(), keys.size(), applied));
+      result.Examine(in_order && keys.size() == 1 && applied <= 1 && (may_repeat || calls.size() == 1), id + "/" + step,
+                     fmt::format("{} calls under {} keys, {} applied", calls.size(), keys.size(), applied));
     }
   }
   return result;
@@ -196,7 +189,7 @@ InvariantResult ActedOnce(const Told& told) {
 
 // What the journal says of an action is what the receiver saw of it.
 InvariantResult SaidAsDone(const Told& told) {
-  InvariantResult result = Opened(
+  InvariantResult result = InvariantResult::Asked(
       "a06", "what ended as done was applied, with all that was said; what was refused never came; nothing came that no action asked for");
   for (const auto& [id, journal] : told.evidence.journals) {
     const SessionStory& story = told.stories.at(id);
@@ -208,34 +201,34 @@ InvariantResult SaidAsDone(const Told& told) {
         const auto calls = journal.called.find(step);
         const bool came = calls != journal.called.end();
         const std::string key = fmt::format("{} {}", id, step);
-        if (ended.outcome == "refused") Examine(result, !came, key, "it was refused, and came");
+        if (ended.outcome == "refused") result.Examine(!came, key, "it was refused, and came");
         if (ended.outcome != "result") continue;
         const auto applied =
             came ? std::find_if(calls->second.begin(), calls->second.end(), [](const SeenCall& call) { return call.verdict == "applied"; })
                  : std::vector<SeenCall>::const_iterator();
         const bool done = came && applied != calls->second.end();
-        Examine(result, done, key, "it is said to be done, and was not applied");
+        result.Examine(done, key, "it is said to be done, and was not applied");
         if (!done || step.ends_with("-again")) continue;
         for (const std::int64_t stimulus : turn.stimuli) {
           const auto text = story.stimuli.find(stimulus);
           if (text != story.stimuli.end() && !text->second.empty())
-            Examine(result, applied->body.find(text->second) != std::string::npos, key, "it says nothing of " + text->second);
+            result.Examine(applied->body.find(text->second) != std::string::npos, key, "it says nothing of " + text->second);
         }
       }
     }
     for (const auto& [step, calls] : journal.called)
-      Examine(result, asked.contains(step), id + "/" + step, "it came, and no action has that address");
+      result.Examine(asked.contains(step), id + "/" + step, "it came, and no action has that address");
   }
   return result;
 }
 
 InvariantResult NothingBehindAStop(const Told& told) {
-  InvariantResult result = Opened("a07", "behind a stop no attempt begins until somebody resumes");
+  InvariantResult result = InvariantResult::Asked("a07", "behind a stop no attempt begins until somebody resumes");
   for (const auto& [id, journal] : told.evidence.journals) {
     for (const SessionEvent& event : journal.events) result.examined += event.type == "session.stop_asked";
     for (const std::string& step : told.stories.at(id).behind_a_stop) {
       --result.examined;  // of the stop that it belongs to
-      Examine(result, false, id, step + " began behind a stop");
+      result.Examine(false, id, step + " began behind a stop");
     }
   }
   return result;
@@ -243,13 +236,14 @@ InvariantResult NothingBehindAStop(const Told& told) {
 
 InvariantResult AllAtRest(const Told& told) {
   InvariantResult result =
-      Opened("a08", "in the end every agent rests, held by nobody and asked for by nobody; every speaker was answered");
+      InvariantResult::Asked("a08", "in the end every agent rests, held by nobody and asked for by nobody; every speaker was answered");
   for (const auto& [id, journal] : told.evidence.journals)
-    Examine(result, journal.status == "RESTING" && !journal.held && !journal.ready, id,
-            fmt::format("it is {} ({}){}{}", journal.status, journal.reason, journal.held ? ", held" : "", journal.ready ? ", ready" : ""));
+    result.Examine(
+        journal.status == "RESTING" && !journal.held && !journal.ready, id,
+        fmt::format("it is {} ({}){}{}", journal.status, journal.reason, journal.held ? ", held" : "", journal.ready ? ", ready" : ""));
   for (const auto& [speaker, answers] : told.evidence.answered_after)
-    Examine(result, answers > 0, speaker, "it got no answer after the last fault");
-  Examine(result, told.evidence.answered_during > 0, "speakers", "none got an answer during the faults");
+    result.Examine(answers > 0, speaker, "it got no answer after the last fault");
+  result.Examine(told.evidence.answered_during > 0, "speakers", "none got an answer during the faults");
   return result;
 }
 

@@ -24,39 +24,13 @@ HttpAsk AskOf(const std::string& url, const std::string& api_key, const std::str
 
 std::string ProjectPrefix(const std::string& label) { return "chaos-" + label + "-"; }
 
-Agents::Agents(AgentsOptions options, Recorder* history)
-    : options_(std::move(options)), history_(history), answers_(std::size_t(options_.agents)) {
+Agents::Agents(AgentsOptions options, Recorder* history) : options_(std::move(options)), history_(history) {
   for (int n = 0; n < options_.projects; ++n) projects_.push_back(std::make_unique<Project>());
-  running_ = options_.agents;
-  for (int n = 0; n < options_.agents; ++n) threads_.emplace_back([this, n] { Work(n); });
-}
-
-Agents::~Agents() {
-  stop_ = give_up_ = true;
-  for (auto& thread : threads_) {
-    if (thread.joinable()) thread.join();
-  }
+  clients_.Start(options_.agents, [this](int n) { Work(n); });
 }
 
 bool Agents::AwaitReady(std::chrono::milliseconds limit) {
   return Await([&] { return made_ == options_.projects; }, limit) && AwaitAnswers(1, limit);
-}
-
-bool Agents::AwaitAnswers(int more, std::chrono::milliseconds limit) {
-  std::vector<int> wanted;
-  for (const auto& count : answers_) wanted.push_back(count + more);
-  return Await(
-      [&] { return std::equal(wanted.begin(), wanted.end(), answers_.begin(), [](int least, const auto& now) { return now >= least; }); },
-      limit);
-}
-
-bool Agents::Stop(std::chrono::milliseconds limit) {
-  stop_ = true;
-  Await([&] { return running_ == 0; }, limit);
-  give_up_ = true;
-  for (auto& thread : threads_) thread.join();
-  threads_.clear();
-  return unanswered_ == 0;
 }
 
 std::optional<Agents::Told> Agents::AskUntilAnswered(const Command& command, Random& random) {
@@ -83,8 +57,8 @@ std::optional<Agents::Told> Agents::AskUntilAnswered(const Command& command, Ran
     const bool wrong = answer.status / 100 == 4 && answer.status != 429;
     history_->Complete(op, command.by, command.name, wrong || !answer.sent ? "fail" : "info", std::move(value));
     if (wrong) return std::nullopt;
-    if (give_up_) {
-      ++unanswered_;
+    if (clients_.giving_up()) {
+      clients_.NeverAnswered();
       return std::nullopt;
     }
     poll(nullptr, 0, 50 + int(random.Below(100)));
@@ -101,7 +75,7 @@ std::optional<Agents::Told> Agents::SayAs(Agent& me, Command command) {
     });
   }
   auto told = AskUntilAnswered(command, me.random);
-  if (told) ++answers_[std::size_t(me.number)];
+  if (told) clients_.Answered(me.number);
   if (beside.joinable()) beside.join();
   if (told && me.random.Below(20) == 0) (void)AskUntilAnswered(command, me.random);
   return told;
@@ -117,13 +91,13 @@ std::string Agents::Mark(const Agent& me) const { return fmt::format("agents-{}-
 
 void Agents::Rest(Agent& me, int least_ms, int most_ms) {
   constexpr int kLookMs = 100;  // whether it should stop
-  for (int left = least_ms + int(me.random.Below(std::uint64_t(most_ms - least_ms + 1))); left > 0 && !stop_; left -= kLookMs)
+  for (int left = least_ms + int(me.random.Below(std::uint64_t(most_ms - least_ms + 1))); left > 0 && !clients_.stopping(); left -= kLookMs)
     poll(nullptr, 0, std::min(left, kLookMs));
 }
 
 // Every agent makes its share, each project with a goal and two tasks.
 void Agents::MakeProjects(Agent& me) {
-  for (int n = me.number; n < options_.projects && !give_up_; n += options_.agents) {
+  for (int n = me.number; n < options_.projects && !clients_.giving_up(); n += options_.agents) {
     Project& project = *projects_[std::size_t(n)];
     const Json named = {{"name", ProjectPrefix(std::to_string(options_.seed)) + std::to_string(n)}};
     const auto made = SayAs(me, {"create_project", Mark(me), me.name, "/v1/projects", "", named});
@@ -141,17 +115,16 @@ void Agents::MakeProjects(Agent& me) {
 void Agents::Work(int number) {
   Agent me(number, SubSeed(options_.seed, "agent-" + std::to_string(number)));
   MakeProjects(me);
-  while (made_ < options_.projects && !stop_) Rest(me, 20, 40);
-  while (!stop_) {
+  while (made_ < options_.projects && !clients_.stopping()) Rest(me, 20, 40);
+  while (!clients_.stopping()) {
     Act(me);
     Rest(me, 100, 600);
   }
-  --running_;
 }
 
 void Agents::Act(Agent& me) {
   if (me.random.Below(12) == 0) Rest(me, 1'500, kLongestSleepMs);  // maybe through its claim
-  if (stop_) return;
+  if (clients_.stopping()) return;
   if (me.random.Below(6) == 0) LookAtNext(me);
   if (!me.task.empty() && me.random.Below(8) != 0) return OnItsTask(me);
   if (me.task.empty() && me.number % 2 == 1) me.project = projects_[me.random.Below(projects_.size())].get();

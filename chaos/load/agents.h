@@ -5,10 +5,10 @@
 
 #include <atomic>
 #include <optional>
-#include <thread>
 
 #include "chaos/history/history.h"
 #include "chaos/http/client.h"
+#include "chaos/load/clients.h"
 #include "shared/base/random.h"
 
 namespace acl::chaos {
@@ -26,14 +26,12 @@ std::string ProjectPrefix(const std::string& label);
 class Agents {
  public:
   Agents(AgentsOptions options, Recorder* history);
-  ~Agents();
 
   // Until every project is there and every agent at work.
   bool AwaitReady(std::chrono::milliseconds limit);
-  // Until every agent has had so many answers more.
-  bool AwaitAnswers(int more, std::chrono::milliseconds limit);
-  // Nothing new; what was asked and not answered is asked until it is, at most this long. False: something never was.
-  bool Stop(std::chrono::milliseconds limit);
+  // As clients.h says; each client is an agent.
+  bool AwaitAnswers(int more, std::chrono::milliseconds limit) const { return clients_.AwaitAnswers(more, limit); }
+  bool Stop(std::chrono::milliseconds limit) { return clients_.Stop(limit); }
 
  private:
   struct Project {
@@ -80,10 +78,8 @@ class Agents {
   const AgentsOptions options_;
   Recorder* history_;
   std::vector<std::unique_ptr<Project>> projects_;
-  std::atomic<bool> stop_{false}, give_up_{false};
-  std::atomic<int> running_{0}, made_{0}, unanswered_{0};
-  std::vector<std::atomic<int>> answers_;  // by agent
-  std::vector<std::thread> threads_;
+  std::atomic<int> made_{0};
+  Clients clients_;  // last: they use the others
 };
 
 }  // namespace acl::chaos

@@ -55,37 +55,12 @@ std::string AgentFileOf(const std::string& kind, const std::string& name, const 
 }
 
 Sessions::Sessions(SessionsOptions options, Recorder* history)
-    : options_(std::move(options)), history_(history), ids_(std::size_t(options_.sessions)), answers_(std::size_t(options_.speakers)) {
-  running_ = options_.speakers;
-  for (int n = 0; n < options_.speakers; ++n) threads_.emplace_back([this, n] { Work(n); });
-}
-
-Sessions::~Sessions() {
-  stop_ = give_up_ = true;
-  for (auto& thread : threads_) {
-    if (thread.joinable()) thread.join();
-  }
+    : options_(std::move(options)), history_(history), ids_(std::size_t(options_.sessions)) {
+  clients_.Start(options_.speakers, [this](int n) { Work(n); });
 }
 
 bool Sessions::AwaitReady(std::chrono::milliseconds limit) {
   return Await([&] { return made_ == options_.sessions; }, limit);
-}
-
-bool Sessions::AwaitAnswers(int more, std::chrono::milliseconds limit) {
-  std::vector<int> wanted;
-  for (const auto& count : answers_) wanted.push_back(count + more);
-  return Await(
-      [&] { return std::equal(wanted.begin(), wanted.end(), answers_.begin(), [](int least, const auto& now) { return now >= least; }); },
-      limit);
-}
-
-bool Sessions::Stop(std::chrono::milliseconds limit) {
-  stop_ = true;
-  Await([&] { return running_ == 0; }, limit);
-  give_up_ = true;
-  for (auto& thread : threads_) thread.join();
-  threads_.clear();
-  return unanswered_ == 0;
 }
 
 // What is refused for good (a pause of what is stopped) is an answer, too; only a form that is wrong is a failure.
@@ -111,10 +86,11 @@ HttpAnswer Sessions::Ask(Speaker& me, const std::string& f, HttpAsk ask, Json ar
     const bool wrong = answer.status / 100 == 4 && answer.status != 429 && !refused;
     const bool done = answer.ok() || refused;
     history_->Complete(op, me.name, f, done ? "ok" : wrong || !answer.sent ? "fail" : "info", std::move(value));
-    if (done) ++answers_[std::size_t(me.number) % answers_.size()];
+    if (done && me.number < options_.speakers) clients_.Answered(me.number);
     if (done || wrong) return answer;
-    if (give_up_ || StopAsked()) {
-      ++unanswered_;
+    const bool alone = me.number == options_.speakers;  // who comes in the morning asks on: nobody else is left to end it
+    if ((!alone && clients_.giving_up()) || StopAsked()) {
+      clients_.NeverAnswered();
       return answer;
     }
     poll(nullptr, 0, 50 + int(me.random.Below(100)));
@@ -130,7 +106,7 @@ HttpAnswer Sessions::Post(Speaker& me, const std::string& f, const std::string& 
 // Every speaker makes its share; every other one is told something with its start.
 void Sessions::StartSessions(Speaker& me) {
   const auto kinds = AgentKinds();
-  for (int n = me.number; n < options_.sessions && !give_up_; n += options_.speakers) {
+  for (int n = me.number; n < options_.sessions && !clients_.giving_up(); n += options_.speakers) {
     const std::string& kind = kinds[std::size_t(n) % kinds.size()];
     const std::string name = AgentPrefix(std::to_string(options_.seed)) + kind + "-" + std::to_string(n);
     Json body = {{"agent", AgentFileOf(kind, name, options_.effects_url, n % 4 < 2)}, {"by", "ann"}};
@@ -147,12 +123,11 @@ void Sessions::StartSessions(Speaker& me) {
 void Sessions::Work(int number) {
   Speaker me(number, SubSeed(options_.seed, "speaker-" + std::to_string(number)));
   StartSessions(me);
-  while (made_ < options_.sessions && !stop_) poll(nullptr, 0, 20);
-  while (!stop_) {
+  while (made_ < options_.sessions && !clients_.stopping()) poll(nullptr, 0, 20);
+  while (!clients_.stopping()) {
     Act(me);
     poll(nullptr, 0, 10 + int(me.random.Below(120)));
   }
-  --running_;
 }
 
 void Sessions::Act(Speaker& me) {
@@ -212,7 +187,6 @@ bool Sessions::Attend(Speaker& me, const std::string& id) {
 }
 
 void Sessions::TellAll() {
-  give_up_ = false;
   morning_.emplace(options_.speakers, SubSeed(options_.seed, "morning"));
   for (const std::string& id : ids_)
     if (!StopAsked()) Tell(*morning_, id, "followup");

@@ -6,11 +6,11 @@
 #include <atomic>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include "chaos/history/history.h"
 #include "chaos/http/client.h"
+#include "chaos/load/clients.h"
 #include "shared/base/random.h"
 
 namespace acl::chaos {
@@ -32,14 +32,12 @@ std::vector<std::string> AgentKinds();
 class Sessions {
  public:
   Sessions(SessionsOptions options, Recorder* history);
-  ~Sessions();
 
   // Until every session is there.
   bool AwaitReady(std::chrono::milliseconds limit);
-  // Until every speaker has had so many answers more.
-  bool AwaitAnswers(int more, std::chrono::milliseconds limit);
-  // Nobody says anything new; what was asked and not answered is asked until it is, at most this long. False: something never was.
-  bool Stop(std::chrono::milliseconds limit);
+  // As clients.h says; each client is a speaker.
+  bool AwaitAnswers(int more, std::chrono::milliseconds limit) const { return clients_.AwaitAnswers(more, limit); }
+  bool Stop(std::chrono::milliseconds limit) { return clients_.Stop(limit); }
   // When the others are silent: each session is told one thing more.
   void TellAll();
   // As a person who comes in the morning: each session is resumed, answered, told what became of what nobody knows. True: each rests
@@ -67,11 +65,9 @@ class Sessions {
   const SessionsOptions options_;
   Recorder* history_;
   std::vector<std::string> ids_;  // each written once, by the speaker who made it, before made_ is raised
-  std::atomic<bool> stop_{false}, give_up_{false};
-  std::atomic<int> running_{0}, made_{0}, unanswered_{0};
-  std::vector<std::atomic<int>> answers_;  // by speaker
-  std::vector<std::thread> threads_;
+  std::atomic<int> made_{0};
   std::optional<Speaker> morning_;  // who comes when the others are silent
+  Clients clients_;                 // last: they use the others
 };
 
 }  // namespace acl::chaos

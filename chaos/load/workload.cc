@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "chaos/plan/schedule.h"
-#include "chaos/process/patience.h"
 #include "shared/base/clock.h"
 
 namespace acl::chaos {
@@ -109,34 +108,8 @@ std::string WorkflowOf(const std::string& kind, const std::string& effects_url) 
   return yaml;
 }
 
-Workload::Workload(WorkloadOptions options, Recorder* history)
-    : options_(std::move(options)), history_(history), answers_(std::size_t(options_.clients)) {
-  running_ = options_.clients;
-  for (int n = 0; n < options_.clients; ++n) clients_.emplace_back([this, n] { Client(n); });
-}
-
-Workload::~Workload() {
-  stop_ = give_up_ = true;
-  for (auto& client : clients_) {
-    if (client.joinable()) client.join();
-  }
-}
-
-bool Workload::AwaitAnswers(int more, std::chrono::milliseconds limit) {
-  std::vector<int> wanted;
-  for (const auto& count : answers_) wanted.push_back(count + more);
-  return Await(
-      [&] { return std::equal(wanted.begin(), wanted.end(), answers_.begin(), [](int least, const auto& now) { return now >= least; }); },
-      limit);
-}
-
-bool Workload::Stop(std::chrono::milliseconds limit) {
-  stop_ = true;
-  Await([&] { return running_ == 0; }, limit);
-  give_up_ = true;
-  for (auto& client : clients_) client.join();
-  clients_.clear();
-  return unanswered_ == 0;
+Workload::Workload(WorkloadOptions options, Recorder* history) : options_(std::move(options)), history_(history) {
+  clients_.Start(options_.clients, [this](int n) { Client(n); });
 }
 
 HttpAnswer Workload::AskUntilAnswered(const std::string& process, const std::string& f, HttpAsk ask, const Json& args, Random& random) {
@@ -163,8 +136,8 @@ HttpAnswer Workload::AskUntilAnswered(const std::string& process, const std::str
     const bool ended = refused && answer.status == 409 && f != "submit";
     history_->Complete(op, process, f, ended ? "ok" : refused || !answer.sent ? "fail" : "info", std::move(value));
     if (refused) return answer;
-    if (give_up_) {
-      ++unanswered_;
+    if (clients_.giving_up()) {
+      clients_.NeverAnswered();
       return answer;
     }
     poll(nullptr, 0, 50 + int(random.Below(100)));
@@ -184,8 +157,7 @@ void Workload::Resume(const std::string& process, const std::string& id, const s
 }
 
 void Workload::ResumeAgain(std::vector<std::pair<std::int64_t, std::int64_t>> lost) {
-  ++running_;
-  clients_.emplace_back([this, lost = std::move(lost)] {
+  clients_.StartOneMore([this, lost = std::move(lost)] {
     SeededRandom random(SubSeed(options_.seed, "again"));
     std::vector<std::pair<std::int64_t, std::string>> resumed;
     {
@@ -198,7 +170,6 @@ void Workload::ResumeAgain(std::vector<std::pair<std::int64_t, std::int64_t>> lo
           std::any_of(lost.begin(), lost.end(), [at = at](const auto& time) { return time.first <= at && at <= time.second; });
       if (gone && asked.insert(id).second) Act("again", "resume", id, fmt::format("chaos-{}-again-{}", options_.seed, id), random);
     }
-    --running_;
   });
 }
 
@@ -227,8 +198,8 @@ void Workload::Client(int number) {
   auto kinds = WorkflowKinds(!options_.effects_url.empty());
   if (options_.large) kinds.insert(kinds.end(), {"large", "large", "large"});
   const auto step_kinds = StepKinds(!options_.effects_url.empty());
-  std::vector<std::string> mine, gates;
-  for (int n = 0; !stop_; ++n) {
+  std::vector<std::string> mine, gates, all_gates;
+  for (int n = 0; !clients_.stopping(); ++n) {
     const bool plain = random.Below(3) != 0;
     const std::string kind = plain ? kinds[random.Below(kinds.size())] : step_kinds[random.Below(step_kinds.size())],
                       key = fmt::format("chaos-{}-{}-{}", options_.seed, number, n);
@@ -238,9 +209,9 @@ void Workload::Client(int number) {
     const HttpAnswer answer = AskUntilAnswered(process, "submit", ask, {{"key", key}, {"kind", kind}}, random);
     if (answer.ok()) {
       ++submitted_;
-      ++answers_[std::size_t(number)];
+      clients_.Answered(number);
       mine.push_back(answer.json().value("id", ""));
-      if (kind == "gate") gates.push_back(mine.back());
+      if (kind == "gate") gates.push_back(mine.back()), all_gates.push_back(mine.back());
       if (kind == "signal") {
         HttpAsk signal{"POST", "/v1/workflows/" + mine.back() + "/signal", R"({"name":"go"})", {}, {}};
         signal.headers = {{"Content-Type", "application/json"}, {"Idempotency-Key", key + "-go"}};
@@ -259,11 +230,10 @@ void Workload::Client(int number) {
     }
     poll(nullptr, 0, 20 + int(random.Below(120)));
   }
-  while (!gates.empty() && !give_up_) {
-    if (Decide(process, gates.front(), random)) gates.erase(gates.begin());
-    poll(nullptr, 0, 100);
+  // All of them once more: a database that moved may have lost a decision behind which the run had ended.
+  for (const std::string& gate : all_gates) {
+    while (!clients_.giving_up() && !Decide(process, gate, random)) poll(nullptr, 0, 100);
   }
-  --running_;
 }
 
 }  // namespace acl::chaos

@@ -5,10 +5,10 @@
 #include <atomic>
 #include <mutex>
 #include <set>
-#include <thread>
 
 #include "chaos/history/history.h"
 #include "chaos/http/client.h"
+#include "chaos/load/clients.h"
 #include "shared/base/random.h"
 
 namespace acl::chaos {
@@ -31,15 +31,13 @@ std::vector<std::string> StepKinds(bool with_effects);
 class Workload {
  public:
   Workload(WorkloadOptions options, Recorder* history);
-  ~Workload();
 
-  // No new runs; what was asked and not answered is asked until it is, at most this long. False: something never was.
-  bool Stop(std::chrono::milliseconds limit);
+  // No new runs (clients.h).
+  bool Stop(std::chrono::milliseconds limit) { return clients_.Stop(limit); }
   // A database that moved has lost what was asked of it in these times (steady, from and until): as an operator is told to, the runs whose
   // resuming was answered then are resumed again.
   void ResumeAgain(std::vector<std::pair<std::int64_t, std::int64_t>> lost);
-  // Until every client has had so many answers more.
-  bool AwaitAnswers(int more, std::chrono::milliseconds limit);
+  bool AwaitAnswers(int more, std::chrono::milliseconds limit) const { return clients_.AwaitAnswers(more, limit); }
   // The label that every run of this workload carries.
   std::string label() const { return std::to_string(options_.seed); }
   int submitted() const { return submitted_; }
@@ -55,12 +53,10 @@ class Workload {
 
   const WorkloadOptions options_;
   Recorder* history_;
-  std::atomic<bool> stop_{false}, give_up_{false};
-  std::atomic<int> submitted_{0}, unanswered_{0}, running_{0};
-  std::vector<std::atomic<int>> answers_;  // by client
-  std::vector<std::thread> clients_;
+  std::atomic<int> submitted_{0};
   std::mutex mutex_;
   std::vector<std::pair<std::int64_t, std::string>> resumed_;  // when it was answered, the run
+  Clients clients_;                                            // last: they use the others
 };
 
 }  // namespace acl::chaos

@@ -1,32 +1,14 @@
 #include "shared/kinds/project/memory_operations.h"
 
+#include "shared/kinds/project/parameters.h"
+
 namespace acl::project {
 
 namespace {
 
-Parameter TextOfMemory(std::string name, std::string flag, std::string help, std::size_t most) {
-  Parameter one;
-  one.name = std::move(name);
-  one.flag = std::move(flag);
-  one.help = std::move(help);
-  one.most = most;
-  one.required = one.flag.front() != '-';
-  return one;
-}
-
-Parameter NumberOfMemory(std::string name, std::string flag, std::string help, std::int64_t least, std::int64_t greatest) {
-  Parameter one = TextOfMemory(std::move(name), std::move(flag), std::move(help), 0);
-  one.form = Form::kNumber;
-  one.least = least;
-  one.greatest = greatest;
-  return one;
-}
-
 Parameter KindOfKnowledge(bool required) {
-  Parameter one = TextOfMemory("kind", "--kind", "preference, decision or fact", 20);
-  one.words = {"preference", "decision", "fact"};
-  one.required = required;
-  return one;
+  Parameter one = OneOf(TextParameter("kind", "--kind", "preference, decision or fact", 20), {"preference", "decision", "fact"});
+  return required ? Needed(std::move(one)) : one;
 }
 
 Operation OfMemory(std::string name, std::string words, std::string summary, std::vector<Parameter> parameters) {
@@ -49,17 +31,17 @@ constexpr std::int64_t kMostSeq = std::int64_t(1) << 53, kMostSeconds = std::int
 const std::vector<Operation>& MemoryOperations() {
   static const std::vector<Operation> all = {
       OfMemory("learn", "memory learn", "tell the external memory something that stays true",
-               {TextOfMemory("text", "TEXT", "what was learned, in one paragraph that can be read alone", kMostKnowledgeBytes),
+               {Needed(TextParameter("text", "TEXT", "what was learned, in one paragraph that can be read alone", kMostKnowledgeBytes)),
                 KindOfKnowledge(true),
-                NumberOfMemory("event_seq", "--event", "the event of the project that it comes from; the last one if it is not said", 1,
-                               kMostSeq),
-                NumberOfMemory("valid_for_s", "--valid-for-s",
-                               "seconds that it holds, a day at least; until it is revoked if it is not said", 1, kMostSeconds)}),
+                NumberParameter("event_seq", "--event", "the event of the project that it comes from; the last one if it is not said", 1,
+                                kMostSeq),
+                NumberParameter("valid_for_s", "--valid-for-s",
+                                "seconds that it holds, a day at least; until it is revoked if it is not said", 1, kMostSeconds)}),
       OfMemory("search_memory", "memory search", "ask the external memory for what is known",
-               {TextOfMemory("text", "TEXT", "what is asked", kMostKnowledgeBytes), KindOfKnowledge(false),
-                NumberOfMemory("limit", "--limit", "results at most; 10 if it is not said", 1, 50)}),
+               {Needed(TextParameter("text", "TEXT", "what is asked", kMostKnowledgeBytes)), KindOfKnowledge(false),
+                NumberParameter("limit", "--limit", "results at most; 10 if it is not said", 1, 50)}),
       OfMemory("revoke_learning", "memory revoke", "take back something that the external memory was told",
-               {TextOfMemory("id", "ID", "the id that `memory learn` gave", 64)}),
+               {Needed(TextParameter("id", "ID", "the id that `memory learn` gave", 64))}),
   };
   return all;
 }

@@ -3,47 +3,13 @@
 #include "shared/kinds/project/decide.h"
 #include "shared/kinds/project/forms.h"
 #include "shared/kinds/project/model.h"
+#include "shared/kinds/project/parameters.h"
 
 namespace acl::project {
 
 namespace {
 
 constexpr std::int64_t kMostNumber = std::int64_t(1) << 53;  // what every reader of JSON can hold
-
-Parameter TextParameter(std::string name, std::string flag, std::string help, std::size_t most) {
-  Parameter one;
-  one.name = std::move(name);
-  one.flag = std::move(flag);
-  one.help = std::move(help);
-  one.most = most;
-  return one;
-}
-Parameter ListParameter(std::string name, std::string flag, std::string help, std::size_t most, std::size_t items = kMostItems) {
-  Parameter one = TextParameter(std::move(name), std::move(flag), std::move(help), most);
-  one.form = Form::kTexts;
-  one.most_items = items;
-  return one;
-}
-Parameter NumberParameter(std::string name, std::string flag, std::string help, std::int64_t least, std::int64_t greatest) {
-  Parameter one = TextParameter(std::move(name), std::move(flag), std::move(help), 0);
-  one.form = Form::kNumber;
-  one.least = least;
-  one.greatest = greatest;
-  return one;
-}
-Parameter FlagParameter(std::string name, std::string flag, std::string help) {
-  Parameter one = TextParameter(std::move(name), std::move(flag), std::move(help), 0);
-  one.form = Form::kFlag;
-  return one;
-}
-Parameter OneOf(Parameter one, std::vector<std::string> words) {
-  one.words = std::move(words);
-  return one;
-}
-Parameter Needed(Parameter one) {
-  one.required = true;
-  return one;
-}
 
 // ---- parameters that several take
 Parameter GoalId() { return Needed(TextParameter("goal_id", "GOAL", "the goal, as in g1", kMostTitleBytes)); }
