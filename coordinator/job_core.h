@@ -41,10 +41,10 @@ class JobCore {
 
   JobCore(Options options, Hold hold, const Clock& clock, Random& random, JobObserver& observer);
 
-  // What is to be done now: takes or renews the lease, takes a tick. When it wants to be called again: after that time, or sooner if
+  // What is to be done now: takes or renews the lease, runs a tick. When it wants to be called again: after that time, or sooner if
   // somebody wants a tick. `database_ready`: false, and nothing is asked of the database.
   std::chrono::nanoseconds Pass(bool database_ready);
-  void Wake() { tick_at_ = {}; }              // the next Pass takes a tick, if the job is held
+  void Wake() { tick_at_ = {}; }              // the next Pass runs a tick, if the job is held
   void Lose();                                // stops holding it, without a word to the database
   bool held() const { return held_.load(); }  // from any thread
 

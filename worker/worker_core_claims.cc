@@ -40,7 +40,7 @@ void WorkerCore::OnClaimed(SteadyTime now, const WorkerSessionId& session, Resul
   } else if (answer->loaded.empty() && answer->unread.empty() && answer->dispatches.empty()) {
     all_claimed_ = true;
     claim_size_ = config_.claim_batch;
-    // What was notified for may have come after this claim had looked.
+    // What it was notified of may have come after this claim had looked.
     if (notified) {
       pace_.Hint(now);
     } else {

@@ -274,7 +274,7 @@ const std::vector<SettingRow>& SettingsTable() {
       Millis("leader_ttl_ms", kCoordinator, &Settings::leader_ttl, 500, 60'000,
              "a coordinator that is silent this long loses its jobs to another one"),
       Millis("ready_poll_ms", kCoordinator, &Settings::ready_poll, 50, 60'000,
-             "how often ready work is counted and workers are notified for it"),
+             "how often ready work is counted and workers are notified of it"),
       Days("session_retention_days", kCoordinator, &Settings::session_retention,
            "how long ended worker sessions and ended dispatches stay in the lists"),
       Days("request_key_retention_days", kCoordinator, &Settings::request_key_retention,

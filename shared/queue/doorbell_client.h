@@ -20,7 +20,7 @@ class DoorbellClient final : public Service {
     std::vector<HostPort> coordinators;  // of the settings
     std::string worker_name;
     std::vector<std::string> queues;
-    bool by_messages = false;  // hears of work from the message queue: need not be notified for what a relay was told of
+    bool by_messages = false;  // hears of work from the message queue: need not be notified of what a relay was told of
     std::chrono::milliseconds retry_min{100}, retry_max{5'000};
     std::chrono::milliseconds connect_within{5'000};  // to each address of a name, which is then resolved again: it may be elsewhere
     // On the client's thread; must not block.

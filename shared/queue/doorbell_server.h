@@ -20,10 +20,10 @@ class DoorbellServer final : public Service {
   struct Options {
     HostPort listen{"127.0.0.1", 0};
     int max_peers = 1024;
-    int ring_at_once = 8;                             // workers notified for one piece of work; beyond that some, in turn
-    Metrics* metrics = nullptr;                       // may be null
-    std::function<void(const SubjectId&)> on_closed;  // a worker said that a subject is closed; on the server's thread
-    std::function<void()> on_work = {};               // a worker made something ready; on the server's thread
+    int ring_at_once = 8;                                                // workers notified of one piece of work; beyond that some, in turn
+    Metrics* metrics = nullptr;                                          // may be null
+    std::function<void(const SubjectId&)> on_closed;                     // a worker said that a subject is closed; on the server's thread
+    std::function<void()> on_work = {};                                  // a worker made something ready; on the server's thread
     std::function<void(const std::vector<StepMessage>&)> on_ready = {};  // the same, and all of it: keys, without kind and version
   };
   struct Counts {

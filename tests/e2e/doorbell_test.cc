@@ -10,7 +10,7 @@
 namespace acl::test {
 namespace {
 
-// Looking for work and counting it by the clock would take minutes: what starts now was notified for.
+// Looking for work and counting it by the clock would take minutes: what starts now was notified of.
 TEST(Doorbell, ASubmittedRunStartsWithoutAnyPoll) {
   FleetOptions options;
   options.environment = {{"ACL_POLL_MS", "3600000"}, {"ACL_READY_POLL_MS", "60000"}};
@@ -49,7 +49,7 @@ TEST(Doorbell, EveryLineCutInMidRunAndAllRunsStillEnd) {
   ASSERT_TRUE(WaitUntil([&] { return ReadFile(started).size() >= 4; })) << fleet.Logs();
   proxy->Refuse();
   ASSERT_TRUE(WaitUntil([&] { return proxy->open() == 0; }));
-  for (int n = 0; n < 10; ++n) ids.push_back(fleet.Submit(yaml));  // nobody is notified for these
+  for (int n = 0; n < 10; ++n) ids.push_back(fleet.Submit(yaml));  // nobody is notified of these
   WriteFile(go, "");
   for (const auto& id : ids) ASSERT_TRUE(fleet.AwaitStatus(id, "COMPLETED"));
   EXPECT_EQ(proxy->open(), 0);
@@ -60,7 +60,7 @@ TEST(Doorbell, EveryLineCutInMidRunAndAllRunsStillEnd) {
 // A coordinator is killed and another comes up at another port: workers find it without being started again.
 TEST(Doorbell, ACoordinatorAtAnotherAddressIsFound) {
   FleetOptions options;
-  options.environment = {{"ACL_POLL_MS", "3600000"}, {"ACL_READY_POLL_MS", "60000"}};  // what starts was notified for
+  options.environment = {{"ACL_POLL_MS", "3600000"}, {"ACL_READY_POLL_MS", "60000"}};  // what starts was notified of
   Fleet fleet(options);
   fleet.StartCoordinator(0);
   auto& worker = fleet.StartWorker(1);

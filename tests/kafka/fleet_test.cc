@@ -228,7 +228,7 @@ TEST_F(KafkaFleet, WhatNobodyCanReadGoesToTheDeadLettersAndBackOnDemand) {
       << "it came again, and was put away again";
 }
 
-// As while a fleet changes from one driver to the other. Its polls are far apart: whatever comes to it is notified for.
+// As while a fleet changes from one driver to the other. Its polls are far apart: whatever comes to it is notified of.
 TEST_F(KafkaFleet, AWorkerThatHearsNoMessagesIsRungForWhatIsReleased) {
   TestKafka kafka = TestKafka::OfThisRun();
   Fleet& fleet = Make(kafka, {{"ACL_READY_POLL_MS", "60000"}});

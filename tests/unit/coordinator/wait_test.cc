@@ -110,7 +110,7 @@ TEST_F(WaitTest, ABatchThatDoesNotFitMakesNothing) {
   EXPECT_TRUE(store_.Subjects().empty());
 }
 
-// With a relay, no worker is notified for a run whose row it was told of.
+// With a relay, no worker is notified of a run whose row it was told of.
 TEST_F(WaitTest, TheRelayIsToldOfWhatWasMade) {
   bool takes = true;
   std::vector<StepMessage> rows;

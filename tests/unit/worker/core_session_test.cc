@@ -25,7 +25,7 @@ TEST_F(CoreBench, ReconciliationGivesBackAGrantThatWasNeverHeard) {
 }
 
 TEST_F(CoreBench, ARingWhileAClaimIsOutIsNotLost) {
-  config.poll_min = config.poll_max = milliseconds(3'600'000);  // what is looked for is notified for
+  config.poll_min = config.poll_max = milliseconds(3'600'000);  // it is notified of all there is
   StartCore();
   core->OnWorkHint(clock.Steady());
   auto commands = Take();
