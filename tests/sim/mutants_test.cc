@@ -1,5 +1,4 @@
-// Every known mistake that the simulator can meet turns it red: which checker, with which seed, how soon. Only in the build preset
-// `mutants`
+// Every known mistake that the simulator can meet turns it red: which checker, with which seed, how soon. Only in the preset `mutants`
 // (./dev chaos mutants); elsewhere it is checked that the mistakes are not there.
 #include <gtest/gtest.h>
 
