@@ -57,12 +57,27 @@ end_bench() {  # NAME
   [ ! -d "$local_dir/kafka/$1" ] || kafka remove "$1"
 }
 
+# run_agents [--sessions N] [--moves N]: sessions of agents at rest, woken, and one that lives long, on a fleet of its own (the dev build).
+run_agents() {
+  local pids='' name
+  build_binaries
+  trap 'fleet_stop bench-agents; pg remove bench-agents' EXIT
+  fleet_start bench-agents
+  for name in coordinator worker-1 worker-2; do pids+=",$(proc_pid "$(fleet_dir bench-agents)" $name)"; done
+  python3 -B "$top/.dev/agents_bench.py" --server "$ACL_SERVER" --database "$ACL_DATABASE_URL" --pids "${pids#,}" "$@"
+}
+
 # run_bench [OPTION...]: whole fleets against the ceiling (tests/bench/run); run_bench micro ...: single functions.
 run_bench() {
   need build run test
   if [ "${1:-}" = micro ]; then
     shift
     run_micro "$@"
+    return
+  fi
+  if [ "${1:-}" = agents ]; then
+    shift
+    run_agents "$@"
     return
   fi
   if needs_kafka "$@"; then with_lock setup kafka_install; fi

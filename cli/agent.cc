@@ -16,10 +16,10 @@ namespace {
 
 struct AgentOptions {
   std::string file, id, project, message, note, text, mode = "followup", payload, reason, by, status, decision, comment, idempotency_key;
-  std::vector<std::string> files;
+  std::vector<std::string> files, removed;
   std::int64_t move = 0, after = 0;
   int count = 50;
-  bool follow = false, all = false;
+  bool follow = false, all = false, quiet = false;
 };
 
 constexpr std::size_t kMostFile = 1u << 20;
@@ -143,6 +143,12 @@ void SeeAgent(Session* session, const AgentOptions& options) {
              std::to_string(IntOf(standing, "moves", 0)) + " in " + std::to_string(IntOf(standing, "turns", 0)) + " turns, " +
                  std::to_string(IntOf(standing, "requests", 0)) + " requests, " + std::to_string(IntOf(standing, "actions", 0)) +
                  " effects");
+  if (IntOf(standing, "tokens", 0) > 0 || IntOf(standing, "micros", 0) > 0)
+    PrintField(
+        session, "spent",
+        fmt::format(
+            "{} tokens, {:.6f} dollars{}", IntOf(standing, "tokens", 0), double(IntOf(standing, "micros", 0)) / 1e6,
+            one->value("agent", Json::object()).value("limits", Json::object()).value("per", "") == "day" ? " on the last day" : ""));
   if (one->contains("approval") && TextOf((*one)["approval"], "state") == "PENDING") {
     const std::string asked = TextOf((*one)["approval"], "approval_id");
     PrintField(session, "asks", TextOf((*one)["approval"], "message"));
@@ -150,6 +156,9 @@ void SeeAgent(Session* session, const AgentOptions& options) {
   }
   const std::string why = TextOf(*one, "reason"), now = TextOf(*one, "status");
   if (now == "STOPPED" || now == "PAUSED") session->Note("airun agent resume " + TextOf(*one, "id") + "   lets it go on");
+  if (why.starts_with("budget"))
+    session->Note(
+        "its limits stand in its agent file: it goes on at the time above, if there is one; else start a new session with others");
   if (why.starts_with("loop") || why.starts_with("blocked"))
     session->Note("airun agent tell " + TextOf(*one, "id") + " \"...\"   lets it try something else; airun agent moves shows what it did");
   if (why.starts_with("request failed") || why.starts_with("no task"))
@@ -263,7 +272,8 @@ void Tell(Session* session, const AgentOptions& options) {
   SayTo(session, options, "stimuli", std::move(body), "told");
 }
 
-void StopAll(Session* session, const AgentOptions& options) {
+// Of a project, or all of them.
+void SayToMany(Session* session, const AgentOptions& options, const std::string& what, const std::string& status) {
   Json body = {{"by", ActorOf(session, options.by)}};
   if (!options.reason.empty()) body["reason"] = options.reason;
   if (options.all) {
@@ -271,19 +281,41 @@ void StopAll(Session* session, const AgentOptions& options) {
   } else {
     body["project"] = ProjectNamed(session, options.project);
   }
-  auto told = PostOnce(session, "/v1/agents/stop", body);
+  auto told = PostOnce(session, "/v1/agents/" + what, body);
   if (!told) return session->Fail(told.error());
   if (session->json()) return session->PrintJson(*told);
-  session->Note("told " + std::to_string(IntOf(*told, "told", 0)) + " sessions to stop: airun agent list --status STOPPED");
+  const auto count = IntOf(*told, "told", 0);
+  session->Note("told " + std::to_string(count) + (count == 1 ? " session to " : " sessions to ") + what + ": airun agent list --status " +
+                status);
 }
 
-void StopOne(Session* session, const AgentOptions& options) {
-  if (options.all || (options.id.empty() && !ProjectNamed(session, options.project).empty())) return StopAll(session, options);
+void SteerSome(Session* session, const AgentOptions& options, const std::string& what, const std::string& status, const std::string& done) {
+  if (options.all || (options.id.empty() && !ProjectNamed(session, options.project).empty()))
+    return SayToMany(session, options, what, status);
   if (options.id.empty()) return session->Fail(Error{Code::kInvalid, "say which: a session's id, --project NAME or --all"});
   Json body = Json::object();
   if (!options.reason.empty()) body["reason"] = options.reason;
-  SayTo(session, options, "stop", std::move(body), "stopped");
+  SayTo(session, options, what, std::move(body), done);
 }
+
+// Files into its working directory, or out of it.
+void PutInto(Session* session, const AgentOptions& options) {
+  Json body = {{"mode", options.mode}, {"quiet", options.quiet}, {"remove", options.removed}};
+  auto api = session->Api();
+  if (!api) return session->Fail(api.error());
+  if (options.files.empty() && options.removed.empty())
+    return session->Fail(Error{Code::kInvalid, "say what: --files DIR or DIR=PREFIX, --remove PATH"});
+  if (!options.files.empty()) {
+    auto files = Upload(session, **api, options.files);
+    if (!files) return session->Fail(files.error());
+    body["files"] = std::move(*files);
+  }
+  SayTo(session, options, "files", std::move(body), "put into");
+}
+
+void StopOne(Session* session, const AgentOptions& options) { SteerSome(session, options, "stop", "STOPPED", "stopped"); }
+
+void ResumeSome(Session* session, const AgentOptions& options) { SteerSome(session, options, "resume", "MOVING", "resumed"); }
 
 void ReplayMove(Session* session, const AgentOptions& options) {
   auto id = session->RunId(options.id);
@@ -345,27 +377,27 @@ void AddSaying(CLI::App* command, const Options& options) {
 }
 
 void AddSteering(CLI::App* agent, Session* session) {
-  for (const auto& [verb, help, done] : {std::tuple("pause", "let what runs end, and begin nothing more", "paused"),
-                                         std::tuple("resume", "go on after a pause or a stop", "resumed")}) {
+  auto pause = std::make_shared<AgentOptions>();
+  CLI::App* command = agent->add_subcommand("pause", "let what runs end, and begin nothing more");
+  AddSession(command, pause);
+  AddSaying(command, pause);
+  command->add_option("--reason", pause->reason, "kept in the journal");
+  command->callback([=] {
+    Json body = Json::object();
+    if (!pause->reason.empty()) body["reason"] = pause->reason;
+    SayTo(session, *pause, "pause", std::move(body), "paused");
+  });
+  for (const auto& [verb, help, act] :
+       {std::tuple("stop", "end what runs and begin nothing more, until somebody resumes it; of one, a project, or all", &StopOne),
+        std::tuple("resume", "go on after a pause or a stop; one, those of a project, or all", &ResumeSome)}) {
     auto options = std::make_shared<AgentOptions>();
-    CLI::App* command = agent->add_subcommand(verb, help);
-    AddSession(command, options);
+    command = Add(agent, session, verb, help, options, act);
+    AddSession(command, options, false);
     AddSaying(command, options);
     command->add_option("--reason", options->reason, "kept in the journal");
-    command->callback([=, what = std::string(verb), said = std::string(done)] {
-      Json body = Json::object();
-      if (!options->reason.empty()) body["reason"] = options->reason;
-      SayTo(session, *options, what, std::move(body), said);
-    });
+    command->add_option("--project", options->project, "all sessions of the project (AIRUN_PROJECT)");
+    command->add_flag("--all", options->all, "all sessions of all projects");
   }
-  auto stop = std::make_shared<AgentOptions>();
-  CLI::App* command = Add(agent, session, "stop",
-                          "end what runs and begin nothing more, until somebody resumes it; of one, a project, or all", stop, StopOne);
-  AddSession(command, stop, false);
-  AddSaying(command, stop);
-  command->add_option("--reason", stop->reason, "kept in the journal");
-  command->add_option("--project", stop->project, "all sessions of the project (AIRUN_PROJECT)");
-  command->add_flag("--all", stop->all, "all sessions of all projects");
   auto resolve = std::make_shared<AgentOptions>();
   command = agent->add_subcommand("resolve", "say what became of an action whose outcome nobody knows");
   AddSession(command, resolve);
@@ -433,6 +465,16 @@ void AddAgentCommands(CLI::App* app, Session* session) {
   command->add_option("--payload", tell->payload, "JSON, beside or instead of a text");
   AddSaying(command, tell);
   AddSteering(agent, session);
+  auto put = std::make_shared<AgentOptions>();
+  command = Add(agent, session, "put", "files into its working directory, or out of it; it is told of them", put, PutInto);
+  AddSession(command, put);
+  command->add_option("--files", put->files, "DIR or DIR=PREFIX: a folder's files");
+  command->add_option("--remove", put->removed, "a file or folder of its working directory; may be given again");
+  command->add_flag("--quiet", put->quiet, "without a word: it is not woken");
+  command->add_option("--mode", put->mode, "interrupt, steer or followup, as of tell")
+      ->check(CLI::IsMember({"interrupt", "steer", "followup"}))
+      ->capture_default_str();
+  AddSaying(command, put);
   auto fork = std::make_shared<AgentOptions>();
   command = Add(agent, session, "fork", "a new session that goes on from a move of this one", fork, ForkAt);
   AddSession(command, fork);

@@ -182,7 +182,8 @@ bool Sessions::Attend(Speaker& me, const std::string& id) {
   }
   if (status != "RESTING") return false;
   if (seen.value("waiting", Json::array()).empty()) return true;
-  Tell(me, id, "followup");  // it went in circles, or its planner failed: a person's word lets it go on
+  // It went in circles, or its planner failed: a person's word lets it go on. Whoever rests for want of work has heard everything.
+  if (!reason.starts_with("no plan") && reason != "nothing to do") Tell(me, id, "followup");
   return false;
 }
 

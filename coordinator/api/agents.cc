@@ -16,9 +16,11 @@
 #include "coordinator/run_creator.h"
 #include "shared/base/canonical_json.h"
 #include "shared/base/json_members.h"
+#include "shared/capability/manifest.h"
 #include "shared/kernel/item_builder.h"
 #include "shared/kinds/agent/agent_kind.h"
 #include "shared/kinds/agent/create_agent.h"
+#include "shared/kinds/agent/put_files.h"
 
 namespace acl::coordinator {
 
@@ -186,6 +188,38 @@ HttpResponse Tell(const ApiContext& api, const HttpRequest& request) {
   return Say(api, request, "stimulus", std::move(body));
 }
 
+// Files into its working directory, or out of it; it is told of them unless `quiet`.
+HttpResponse PutFilesInto(const ApiContext& api, const HttpRequest& request) {
+  auto read = ReadObject(request, {"files", "remove", "mode", "quiet", "by"});
+  if (const auto* refusal = RefusalOf(read)) return *refusal;
+  const Json& body = ValueOf(read);
+  if (auto wrong = NotText(body, {"mode", "by"})) return std::move(*wrong);
+  for (const char* list : {"files", "remove"})
+    if (body.contains(list) && !body[list].is_array()) return WrongMember(list, fmt::format("'{}' is no list", list));
+  if (body.contains("quiet") && !body["quiet"].is_boolean()) return WrongMember("quiet", "'quiet' is not true or false");
+  if (const std::string mode = TextIn(body, "mode"); !mode.empty() && mode != "interrupt" && mode != "steer" && mode != "followup")
+    return WrongMember("mode", "'mode' is interrupt, steer or followup");
+  std::vector<std::string> removed;
+  for (const Json& path : body.value("remove", Json::array())) {
+    auto normal = path.is_string() ? NormalisePath(path.get_ref<const std::string&>()) : Result<std::string>(Code::kInvalid, "no text");
+    if (!normal || normal->empty()) return WrongMember("remove", "a path to remove: " + (normal ? "the root stays" : normal.message()));
+    removed.push_back(std::move(*normal));
+  }
+  auto files = ReadFiles(api, body.value("files", Json::array()));
+  if (const auto* refusal = RefusalOf(files)) return *refusal;
+  for (FileChange& file : ValueOf(files)) {
+    auto normal = NormalisePath(file.path);
+    if (!normal || normal->empty())
+      return WrongMember("files", "'" + file.path + "': " + (normal ? "the root is there" : normal.message()));
+    file.path = std::move(*normal);
+  }
+  if (ValueOf(files).empty() && removed.empty()) return WrongMember("files", "no files to put and none to remove");
+  Json payload = agent::FilesPayload(ValueOf(files), removed);
+  for (const char* member : {"mode", "quiet", "by"})
+    if (body.contains(member)) payload[member] = body[member];
+  return Say(api, request, std::string(agent::kFilesInput), std::move(payload));
+}
+
 HttpResponse Steer(const ApiContext& api, const HttpRequest& request, const char* kind) {
   auto read = ReadObject(request, {"reason", "by"});
   if (const auto* refusal = RefusalOf(read)) return *refusal;
@@ -203,8 +237,19 @@ HttpResponse ResolveAction(const ApiContext& api, const HttpRequest& request) {
   return Say(api, request, std::string(agent::kResolveInput), std::move(body));
 }
 
-// Every session of a project is told to stop, a page at a time. How many were told; the others had stopped.
-Result<std::int64_t> StopIn(const ApiContext& api, const ProjectId& project, const std::string& payload) {
+// What is said to many sessions at once, and to which of them by their status.
+struct ToMany {
+  std::string_view input;
+  bool (*wanted)(const std::string& status);
+};
+constexpr ToMany kStopMany{agent::kStopInput,
+                           [](const std::string& status) { return status != agent::kStopped && status != agent::kStopping; }};
+// What stops still is resumed by name, when it has stopped.
+constexpr ToMany kResumeMany{agent::kResumeInput,
+                             [](const std::string& status) { return status == agent::kStopped || status == agent::kPaused; }};
+
+// Every session of a project is told, a page at a time. How many were.
+Result<std::int64_t> TellIn(const ApiContext& api, const ProjectId& project, const ToMany& what, const std::string& payload) {
   std::int64_t told = 0;
   ListFilter filter;
   filter.project = project;
@@ -214,8 +259,8 @@ Result<std::int64_t> StopIn(const ApiContext& api, const ProjectId& project, con
     auto page = api.queries.List(filter);
     if (!page) return page.error();
     for (const SubjectView& one : *page) {
-      if (one.listing && (one.listing->status == agent::kStopped || one.listing->status == agent::kStopping)) continue;
-      auto posted = api.store.Post({one.subject, api.ids.New<InboxId>(), std::string(agent::kStopInput), payload, std::nullopt});
+      if (one.listing && !what.wanted(one.listing->status)) continue;
+      auto posted = api.store.Post({one.subject, api.ids.New<InboxId>(), std::string(what.input), payload, std::nullopt});
       if (!posted) return posted.error();
       api.bell.RingPosted(*posted, one.subject);
       ++told;
@@ -225,8 +270,8 @@ Result<std::int64_t> StopIn(const ApiContext& api, const ProjectId& project, con
   }
 }
 
-// The kill switch, of a project or of all. Each session answers for itself in its journal.
-HttpResponse StopAll(const ApiContext& api, const HttpRequest& request) {
+// The kill switch, of a project or of all, and what takes it back. Each session answers for itself in its journal.
+HttpResponse TellMany(const ApiContext& api, const HttpRequest& request, const ToMany& what) {
   auto read = ReadObject(request, {"project", "all", "reason", "by"});
   if (const auto* refusal = RefusalOf(read)) return *refusal;
   const Json& body = ValueOf(read);
@@ -254,9 +299,9 @@ HttpResponse StopAll(const ApiContext& api, const HttpRequest& request) {
   }
   std::int64_t told = 0;
   for (const ProjectId& project : projects) {
-    auto stopped = StopIn(api, project, payload);
-    if (!stopped) return ProblemOf(stopped.error());
-    told += *stopped;
+    auto heard = TellIn(api, project, what, payload);
+    if (!heard) return ProblemOf(heard.error());
+    told += *heard;
   }
   return HttpResponse::OfJson(202, {{"told", told}});
 }
@@ -297,8 +342,10 @@ void AddAgentRoutes(Router& router, const ApiContext& api) {
   const std::string session = "/v1/agents/{id}";
   router.Add("POST", "/v1/agents", start, [api](const HttpRequest& r) { return StartAgent(api, r); });
   router.Add("POST", "/v1/agents/validate", start, [api](const HttpRequest& r) { return ValidateAgent(api, r); });
-  router.Add("POST", "/v1/agents/stop", act, [api](const HttpRequest& r) { return StopAll(api, r); });
+  router.Add("POST", "/v1/agents/stop", act, [api](const HttpRequest& r) { return TellMany(api, r, kStopMany); });
+  router.Add("POST", "/v1/agents/resume", act, [api](const HttpRequest& r) { return TellMany(api, r, kResumeMany); });
   router.Add("POST", session + "/stimuli", act, [api](const HttpRequest& r) { return Tell(api, r); });
+  router.Add("POST", session + "/files", start, [api](const HttpRequest& r) { return PutFilesInto(api, r); });
   for (const char* kind : {"pause", "resume", "stop"})
     router.Add("POST", session + "/" + kind, act, [api, kind](const HttpRequest& r) { return Steer(api, r, kind); });
   router.Add("POST", session + "/fork", act, [api](const HttpRequest& r) { return Fork(api, r); });

@@ -81,7 +81,18 @@ class LlmDoor {
                  {"session_id", StringOf(exchange, "session_id")},
                  {"model", StringOf(exchange, "model")},
                  {"findings", std::move(findings)},
+                 {"tokens", TokensOf(exchange)},
+                 {"cost_micros", exchange.value("cost_micros", std::int64_t(0))},
                  {"success", true}});
+  }
+
+  static std::int64_t TokensOf(const Json& exchange) {
+    const Json answer = exchange.value("answer", Json::object());
+    const Json usage = answer.is_object() ? answer.value("usage", Json::object()) : Json::object();
+    std::int64_t tokens = 0;
+    for (const char* part : {"prompt", "completion"})
+      if (usage.is_object() && usage.contains(part) && usage[part].is_number_integer()) tokens += usage[part].get<std::int64_t>();
+    return tokens;
   }
 
   // By the words of the API (docs/reference/api.md). What is not known is never asked again blindly.
@@ -119,6 +130,8 @@ CapabilityDefinition LlmDefinition() {
                         Out("session_id", "string", "of the run's exchanges"),
                         Out("model", "string", "that was asked"),
                         Out("findings", "array", "what the validator marked: severity, class, place"),
+                        Out("tokens", "integer", "of prompt and answer, as the provider counts them"),
+                        Out("cost_micros", "integer", "what it cost, in millionths of a dollar"),
                         OutSuccess()};
   definition.effect = EffectClass::kIdempotent;
   definition.honours_key = true;

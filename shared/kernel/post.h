@@ -19,4 +19,7 @@ inline OutboxRow PostTo(const SubjectId& subject, std::string_view kind, const J
 // A run, to the project of its task: {"run_id", "task_id", "status", "error"?}.
 inline constexpr std::string_view kRunEndedPost = "run_ended";
 
+// A project, to a session of an agent that found nothing to take there: {"event", "of", "by"}. Something may be there now.
+inline constexpr std::string_view kProjectChangedPost = "project_changed";
+
 }  // namespace acl

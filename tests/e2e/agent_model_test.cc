@@ -58,6 +58,40 @@ TEST_F(AgentModels, OneAsksAModelThroughAegisAndActs) {
   fleet->ExpectVerified();
 }
 
+TEST_F(AgentModels, ATaskThatIsAddedAndARunThatEndsWakeTheAgentOfTheirProject) {
+  Cli({"project", "create", "book", "--as", "ann"});
+  Cli({"goal", "add", "Write the book", "--project", "book", "--as", "ann"});
+  StartWorker(1);
+  const std::string id = StartAgent(
+      "agent: waiter\ntasks: next\ncapabilities: [io.fs.write_file]\nplanner: {rules: [{when: \"project.task_id != null\", actions: "
+      "[{capability: io.fs.write_file, inputs: {path: '{{project.task_id}}.md', content: x}}]}]}\n",
+      {"--project", "book"});
+  ASSERT_TRUE(WaitUntil([&] { return See(id).value("status", "") == "RESTING"; })) << Trouble(id);
+  EXPECT_EQ(Sql("SELECT count(*) FROM timers WHERE subject_id = '" + id + "'"), "0") << "it is woken by its project, not by time";
+  Cli({"task", "add", "First chapter", "--goal", "g1", "--project", "book", "--as", "ann"});
+  ASSERT_TRUE(WaitUntil([&] { return fleet->Api("GET", "/v1/agents/" + id + "/files/t1.md").status == 200; })) << Trouble(id);
+  EXPECT_EQ(Sql("SELECT data ->> 'text' FROM move WHERE session = '" + id + "' AND type = 'stimulus' ORDER BY event_seq LIMIT 1"),
+            "its project changed: task.added t1");
+  fleet->ExpectVerified();
+}
+
+// Document 003's limit on money and tokens, as a model's answers take them.
+TEST_F(AgentModels, OneThatHasSpentItsTokensRestsAndSaysSo) {
+  answers = [](const ModelAsked&) { return std::string(R"({"say": "Nothing is left to do.", "actions": []})"); };
+  StartWorker(1);
+  const std::string id = StartAgent("agent: frugal\nintention: Answer\nplanner: {model: {}}\nlimits: {tokens: 1}\n", {"-m", "one"});
+  ASSERT_TRUE(WaitUntil([&] { return See(id)["standing"].value("requests", 0) == 1 && See(id).value("status", "") == "RESTING"; }))
+      << Trouble(id);
+  EXPECT_GT(See(id)["standing"].value("tokens", 0), 1);
+  EXPECT_EQ(See(id)["standing"]["tokens"].dump(),
+            Sql("SELECT data ->> 'tokens' FROM move WHERE type = 'request' AND session = '" + id + "'"));
+  Cli({"agent", "tell", id, "two", "--by", "ann"});
+  ASSERT_TRUE(WaitUntil([&] { return See(id).value("reason", "").starts_with("budget: asking took"); })) << Trouble(id);
+  EXPECT_EQ(Sql("SELECT count(*) FROM llm_exchange"), "1");
+  EXPECT_EQ(See(id)["waiting"].size(), 1U);
+  fleet->ExpectVerified();
+}
+
 TEST_F(AgentModels, AProjectWithThreeTasksRunsToItsEndThoughTheWorkerIsKilled) {
   Cli({"project", "create", "book", "--as", "ann"});
   Cli({"goal", "add", "Write the book", "--project", "book", "--as", "ann"});

@@ -188,6 +188,52 @@ TEST_F(Agents, StoppedNothingBeginsUntilItIsResumed) {
   fleet->ExpectVerified();
 }
 
+TEST_F(Agents, AllThatAreStoppedAreResumedTogether) {
+  const std::string one = StartProgram(), other = StartProgram();
+  ASSERT_TRUE(AwaitStatusOf(one, "RESTING") && AwaitStatusOf(other, "RESTING"));
+  EXPECT_EQ(fleet->Cli({"agent", "stop", "--all", "--by", "ann"}).exit_code, 0);
+  ASSERT_TRUE(AwaitStatusOf(one, "STOPPED") && AwaitStatusOf(other, "STOPPED"));
+  Tell(one, "io.fs.write_file a.md one");
+  const RunResult resumed = fleet->Cli({"agent", "resume", "--all", "--by", "ann"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("told 2 sessions to resume"));
+  ASSERT_TRUE(AwaitRest(one, 2));
+  ASSERT_TRUE(AwaitStatusOf(other, "RESTING"));
+  EXPECT_EQ(fleet->Api("GET", "/v1/agents/" + one + "/files/a.md").body, "one");
+  EXPECT_NE(fleet->Cli({"agent", "resume"}).exit_code, 0);
+  fleet->ExpectVerified();
+}
+
+TEST_F(Agents, FilesPutFromOutsideAreSeenByThePlannerAndWakeIt) {
+  const std::string id = StartProgram();
+  ASSERT_TRUE(AwaitStatusOf(id, "RESTING"));
+  WriteFile(folder / "more/list.txt", "bread");
+  const RunResult put = fleet->Cli({"agent", "put", id, "--files", std::string(folder / "more") + "=notes", "--by", "ann"});
+  EXPECT_EQ(put.exit_code, 0) << put.err;
+  ASSERT_TRUE(AwaitRest(id, 1));
+  EXPECT_EQ(fleet->Api("GET", "/v1/agents/" + id + "/files/notes/list.txt").body, "bread");
+  EXPECT_THAT(Words(id), HasSubstr("stimulus plan"));
+  // A planner that was mended, and one file less, without a word.
+  std::string better = kPlanner;
+  better.replace(better.find("as told"), 7, "better ");
+  WriteFile(folder / "mended/plan.py", better);
+  EXPECT_EQ(
+      fleet->Cli({"agent", "put", id, "--files", std::string(folder / "mended") + "=tools", "--remove", "notes", "--quiet", "--by", "ann"})
+          .exit_code,
+      0);
+  EXPECT_EQ(fleet->Api("GET", "/v1/agents/" + id + "/files/notes/list.txt").status, 404);
+  const std::int64_t turns = See(id)["standing"]["turns"];
+  Tell(id, "io.fs.write_file b.md two");
+  ASSERT_TRUE(AwaitRest(id, turns + 2));
+  EXPECT_EQ(Sql("SELECT data -> 'response' ->> 'say' FROM move WHERE session = '" + id +
+                "' AND type = 'request' AND data -> 'response' ->> 'say' LIKE 'better%'"),
+            "better");
+  const RunResult none = fleet->Cli({"agent", "put", id, "--remove", "no/such", "--by", "ann"});
+  EXPECT_NE(none.exit_code, 0);
+  EXPECT_THAT(none.err, HasSubstr("there is no file 'no/such'"));
+  fleet->ExpectVerified();
+}
+
 // The worked examples of document 003's extensions over stdio: one that asks, one that only writes down what it saw.
 constexpr const char* kExtension = R"(import json, sys
 asked = json.load(sys.stdin)

@@ -1,6 +1,7 @@
 #include "shared/kinds/agent/agent_file.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "shared/base/canonical_json.h"
 #include "shared/base/memory.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMostRules = 100, kMostExtensions = 20, kMostText = 8'000, kMostName = 100;
 constexpr std::int64_t kMostNumber = 1'000'000'000;
+constexpr double kMostDollars = 1e9, kMicros = 1e6;
 
 bool IsPlainName(std::string_view text) {
   return !text.empty() && text.size() <= kMostName && std::all_of(text.begin(), text.end(), [](char c) {
@@ -274,8 +276,9 @@ class AgentReader {
 
   void ReadLimits(const SourceNode* node, Limits* limits) {
     if (!node || !reader_.IsMap(*node, "'limits'")) return;
-    Fields fields(&reader_, *node, "'limits'",
-                  {"turns_per_wake", "actions_per_turn", "moves_per_minute", "moves_without_change", "requests"});
+    Fields fields(
+        &reader_, *node, "'limits'",
+        {"turns_per_wake", "actions_per_turn", "moves_per_minute", "moves_without_change", "requests", "tokens", "dollars", "per"});
     for (const auto& [key, out, most] :
          {std::tuple("turns_per_wake", &limits->turns_per_wake, 100'000), std::tuple("actions_per_turn", &limits->actions_per_turn, 50),
           std::tuple("moves_per_minute", &limits->moves_per_minute, 100'000),
@@ -284,6 +287,15 @@ class AgentReader {
     }
     if (const SourceNode* value = fields.Get("requests"))
       limits->requests = reader_.Integer(*value, fields.What("requests"), 0, kMostNumber).value_or(0);
+    if (const SourceNode* value = fields.Get("tokens"))
+      limits->tokens = reader_.Integer(*value, fields.What("tokens"), 0, kMostNumber).value_or(0);
+    if (const SourceNode* value = fields.Get("dollars"))
+      limits->micros = std::int64_t(std::llround(reader_.Number(*value, fields.What("dollars"), 0, kMostDollars).value_or(0) * kMicros));
+    if (const SourceNode* value = fields.Get("per")) {
+      limits->per_day = reader_.Word(*value, fields.What("per"), {"life", "day"}) == "day";
+      if (fields.Get("tokens") == nullptr && fields.Get("dollars") == nullptr)
+        reader_.Error(value->mark, "bad-limit", "'per' says of which time 'tokens' and 'dollars' are, and none of them is here");
+    }
   }
 
   Reader reader_;

@@ -50,6 +50,9 @@ struct Limits {
   int moves_per_minute = 120;  // then it rests until the minute is over
   int moves_without_change = 60;
   std::int64_t requests = 0;  // in its life; 0: no limit
+  // What asking models may take, in its life or in a day (of UTC); 0: no limit. Money is in millionths of a dollar.
+  std::int64_t tokens = 0, micros = 0;
+  bool per_day = false;
 };
 
 struct AgentDefinition {

@@ -79,11 +79,14 @@ std::optional<Json> PlanToAsk(const AgentDefinition& definition, const Json& con
   // What came of a task's last step is looked at with its next one; behind the last there is none.
   const auto last = context.find("last");
   const bool of_task = last != context.end() && !TextOrNone(*last, "task").empty();
-  const bool did = context.contains("look_again") && context["look_again"] == true && (has_next || !of_task);
+  const bool has_done = last != context.end() && last->is_object();  // at its start there was no turn yet
+  const bool did = has_done && context.contains("look_again") && context["look_again"] == true && (has_next || !of_task);
   if (!told && !did && !has_next) return std::nullopt;
   // Woken by time alone, with nothing of its own to do, it has no plan unless it has a standing intention.
-  const bool by_time =
-      !told || std::all_of(stimuli->begin(), stimuli->end(), [](const Json& one) { return TextOrNone(one, "kind") == "timer"; });
+  const bool by_time = !told || std::all_of(stimuli->begin(), stimuli->end(), [](const Json& one) {
+    const std::string kind = TextOrNone(one, "kind");
+    return kind == "timer" || (kind == "goal_changed" && TextOrNone(one, "text").starts_with("its project changed"));
+  });
   if (by_time && !did && !has_next && definition.intention.empty()) return std::nullopt;
   std::string intention = has_next ? TextOrNone(*next, "next_step") : definition.intention;
   if (intention.empty() && told) intention = Brief(TextOrNone(stimuli->back(), "text"), kKeptInBrief);
@@ -259,7 +262,7 @@ std::optional<StartStep> StepAt(const Kit& kit, const AgentDefinition& definitio
   switch (course->at) {
     case Point::kLook:
       step.step_id = StepIdOf(*course, "look");
-      call(kTakeNext, Json::object());
+      call(kTakeNext, {{"watch", true}});  // nothing there: it is woken when something may be
       step.effect = EffectClass::kIdempotent;
       step.timeout = std::chrono::seconds(60);
       break;

@@ -26,13 +26,40 @@ Point After(Point point) { return Point(int(point) + 1); }
 
 // ---- 2.3 decide
 
+Spent SpentNow(const Limits& limits, const Standing& standing, WallTime now) {
+  if (!limits.per_day) return {standing.tokens, standing.micros, {}};
+  const auto day = [](WallTime at) { return std::chrono::floor<std::chrono::days>(at); };
+  const WallTime until = day(now) + std::chrono::days(1);
+  return day(standing.spend_since) == day(now) ? Spent{standing.tokens, standing.micros, until} : Spent{0, 0, until};
+}
+
+namespace {
+
+std::optional<Choice> OverBudget(const AgentDefinition& definition, const Standing& standing, WallTime now) {
+  const Limits& limits = definition.limits;
+  if (limits.requests > 0 && standing.requests >= limits.requests)
+    return Choice{false, fmt::format("budget: it has made its {} requests (limits.requests)", limits.requests), {}};
+  const Spent spent = SpentNow(limits, standing, now);
+  const char* when = limits.per_day ? "today" : "in its life";
+  if (limits.tokens > 0 && spent.tokens >= limits.tokens)
+    return Choice{false, fmt::format("budget: asking took {} tokens {}, of {} (limits.tokens)", spent.tokens, when, limits.tokens),
+                  spent.until};
+  if (limits.micros > 0 && spent.micros >= limits.micros)
+    return Choice{false,
+                  fmt::format("budget: asking cost {:.6f} dollars {}, of {:.2f} (limits.dollars)", double(spent.micros) / 1e6, when,
+                              double(limits.micros) / 1e6),
+                  spent.until};
+  return std::nullopt;
+}
+
+}  // namespace
+
 Choice Decide(const AgentDefinition& definition, const Standing& standing, const Guard& guard, WallTime now) {
   if (!standing.uncertain.is_null() && !definition.go_on_uncertain)
     return {
         false, "uncertain: nobody knows what became of " + TextIn(standing.uncertain, "capability") + "; say so (airun agent resolve)", {}};
   if (std::string why = WhyRest(guard, definition.limits.moves_without_change); !why.empty()) return {false, "loop: " + why, {}};
-  if (definition.limits.requests > 0 && standing.requests >= definition.limits.requests)
-    return {false, fmt::format("budget: it has made its {} requests (limits.requests)", definition.limits.requests), {}};
+  if (auto over = OverBudget(definition, standing, now)) return std::move(*over);
   const bool wanted = !standing.again.empty() || !standing.waiting.empty() || standing.look_again;
   if (!wanted) return {false, std::string(kNothingToDo), {}};
   if (standing.moves_in_minute >= definition.limits.moves_per_minute && now < standing.minute + kMinute)
@@ -300,7 +327,9 @@ void Decider::EndTurn() {
   Json facts = Facts();
   if (!reason.empty()) facts["reason"] = reason;
   Emit(event::kTurnEnded, std::move(facts));
-  if (!reason.empty() && standing_.status == kMoving) Rest(reason, wake_at);
+  // Without a plan it would rest: what waits for that moment is taken up now.
+  const bool hears_more = reason.starts_with(kNoPlan) && !standing_.waiting.empty();
+  if (!reason.empty() && standing_.status == kMoving && !hears_more) Rest(reason, wake_at);
 }
 
 }  // namespace acl::agent

@@ -39,6 +39,13 @@ struct Choice {
 };
 Choice Decide(const AgentDefinition& definition, const Standing& standing, const Guard& guard, WallTime now);
 
+// What it has spent, of the time that its limits are of: nothing yet, if a new day has begun since.
+struct Spent {
+  std::int64_t tokens = 0, micros = 0;
+  std::optional<WallTime> until;  // when the day ends
+};
+Spent SpentNow(const Limits& limits, const Standing& standing, WallTime now);
+
 // Why it rests when there is nothing to do: the one reason that forgets what the loop guard has counted.
 inline constexpr std::string_view kNothingToDo = "nothing to do", kNoPlan = "no plan";
 

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include "shared/base/mutant.h"
+#include "shared/capability/manifest.h"
+#include "shared/kernel/post.h"
 #include "shared/kinds/agent/decider.h"
 #include "shared/kinds/agent/events.h"
+#include "shared/kinds/agent/put_files.h"
 
 namespace acl::agent {
 
@@ -38,6 +41,7 @@ void Decider::On(const InboxInput& input) {
   if (input.kind == kResumeInput) return Resume(input);
   if (input.kind == kStopInput) return Stop(input);
   if (input.kind == kResolveInput) return Resolve(input);
+  if (input.kind == kFilesInput) return TakeFiles(input);
   if (input.kind == "quarantine_released") return Emit(event::kReleased, InboxFacts(input));
   Stimulus stimulus;
   stimulus.by = TextOrNone(input.payload, "by");
@@ -49,6 +53,13 @@ void Decider::On(const InboxInput& input) {
     if (input.payload.is_object() && input.payload.contains("payload")) stimulus.payload = input.payload["payload"];
     if (!IsMode(stimulus.mode))
       return Refuse(input, fmt::format("mode '{}' is unknown; say interrupt, steer or followup", Brief(stimulus.mode, 100)));
+    return TakeStimulus(input, std::move(stimulus));
+  }
+  if (input.kind == kProjectChangedPost) {
+    const Json said = input.payload.is_object() ? input.payload.value("said", Json::object()) : Json::object();
+    stimulus.kind = "goal_changed";
+    stimulus.by = TextOrNone(said, "by");
+    stimulus.text = fmt::format("its project changed: {} {}", TextOrNone(said, "event"), TextOrNone(said, "of"));
     return TakeStimulus(input, std::move(stimulus));
   }
   Refuse(input,
@@ -187,6 +198,32 @@ void Decider::Resolve(const InboxInput& input) {
   Wake();
   Emit(event::kResolved, std::move(facts));
   Loop();
+}
+
+// They are there for whatever begins behind this; an action that runs now and changed the same file is an error (conflict).
+void Decider::TakeFiles(const InboxInput& input) {
+  auto changes = PutFiles(state_, input.payload);
+  if (!changes) return Refuse(input, changes.message());
+  const bool quiet = input.payload.value("quiet", false);
+  std::string named;
+  Json facts = quiet ? InboxFacts(input) : Json::object();
+  facts["paths"] = Json::array();
+  for (const FileChange& change : *changes) {
+    if (!change.is_dir) named += (named.empty() ? "" : ", ") + change.path + (IsDeletion(change) ? " (removed)" : "");
+    facts["paths"].push_back(change.path);
+    if (change.hash && !change.is_dir) decision_.contents.push_back(*change.hash);
+  }
+  Change(PatchFiles(state_, *changes));
+  Changed(guard_);
+  Emit(event::kFilesChanged, std::move(facts));
+  if (quiet) return Loop();
+  Stimulus stimulus;
+  stimulus.kind = "file";
+  stimulus.by = TextOrNone(input.payload, "by");
+  stimulus.mode = TextOrNone(input.payload, "mode").empty() ? "followup" : TextOrNone(input.payload, "mode");
+  if (!IsMode(stimulus.mode)) stimulus.mode = "followup";
+  stimulus.text = "files: " + Brief(named, kKeptInBrief);
+  TakeStimulus(input, std::move(stimulus));
 }
 
 void Decider::Timer(const InboxInput& input) {

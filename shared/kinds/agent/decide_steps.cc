@@ -17,7 +17,8 @@ using Outcome = StepResult::Outcome;
 constexpr std::string_view kTakenOver = "its worker lost the session before the outcome was recorded";
 constexpr std::chrono::milliseconds kFirstRetry{1'000}, kLongestRetry{60'000}, kFirstRest{60'000}, kLongestRest{3'600'000};
 constexpr int kMostDoublings = 12;
-constexpr int kMostUnknown = 3;  // attempts of an action that may be repeated and whose outcome stays unknown
+constexpr std::string_view kNoBudget = "budget: ";  // what a project's account says no with
+constexpr int kMostUnknown = 3;                     // attempts of an action that may be repeated and whose outcome stays unknown
 
 std::chrono::milliseconds Doubled(std::chrono::milliseconds first, int times, std::chrono::milliseconds most) {
   return std::min(most, first * (1 << std::min(times, kMostDoublings)));
@@ -171,6 +172,7 @@ void Decider::RequestFinished(const StepFinishedInput& input) {
   }
   if (result.outcome != Outcome::kSucceeded)
     return RequestFailed(WhyFailed(result), input.attempt_id, result.retryable, result.retry_after);
+  Spend(result.outputs);
   auto response = ResponseFrom(result.outputs, definition_.planner.kind);
   if (!response) return RequestFailed(response.message(), input.attempt_id, true, milliseconds(0));
   ++course_->attempts;
@@ -184,12 +186,38 @@ void Decider::RequestFinished(const StepFinishedInput& input) {
   facts["attempts"] = course_->attempts;
   facts["duration_ms"] = result.duration.count();
   facts["response"] = std::move(*response);
-  for (const char* key : {"exchange_id", "session_id", "model", "findings", "stdout", "text"})
+  for (const char* key : {"exchange_id", "session_id", "model", "findings", "stdout", "text", "tokens", "cost_micros"})
     if (result.outputs.contains(key)) facts[key] = result.outputs[key];
   course_->open.clear();
   course_->at = Point::kAfterRequest;
   Emit(event::kRequest, std::move(facts));
   Complete(input.step_id, input.attempt_id, result.outputs);
+}
+
+// Counted whether the answer is of any use or not, and said once when most of it is gone.
+void Decider::Spend(const Json& outputs) {
+  const auto four_fifths = [](std::int64_t limit) { return limit - limit / 5; };
+  if (!outputs.is_object() || !(outputs.contains("tokens") || outputs.contains("cost_micros"))) return;
+  const Limits& limits = definition_.limits;
+  Spent spent = SpentNow(limits, standing_, now_);
+  if (standing_.spend_since == WallTime{} || (spent.tokens == 0 && spent.micros == 0)) {
+    standing_.spend_since = now_;
+    standing_.near_limit = false;
+  }
+  const auto number = [&](const char* key) {
+    const auto found = outputs.find(key);
+    return found != outputs.end() && found->is_number_integer() ? std::max<std::int64_t>(0, found->get<std::int64_t>()) : 0;
+  };
+  standing_.tokens = spent.tokens + number("tokens");
+  standing_.micros = spent.micros + number("cost_micros");
+  const bool near = (limits.tokens > 0 && standing_.tokens >= four_fifths(limits.tokens)) ||
+                    (limits.micros > 0 && standing_.micros >= four_fifths(limits.micros));
+  if (!near || standing_.near_limit) return;
+  standing_.near_limit = true;
+  Json facts = Facts();
+  facts["tokens"] = standing_.tokens;
+  facts["cost_micros"] = standing_.micros;
+  Emit(event::kNearLimit, std::move(facts));
 }
 
 // `attempt`: 0: nobody was asked.
@@ -217,7 +245,7 @@ void Decider::RequestFailed(const std::string& error, int attempt, bool retryabl
   standing_.again = course.stimuli;
   if (course.dropped.empty()) {
     ++standing_.failed_requests;
-    course.rest_reason = "request failed: " + Brief(error, kKeptInBrief);
+    course.rest_reason = (error.starts_with(kNoBudget) ? "" : "request failed: ") + Brief(error, kKeptInBrief);
     course.wake_at = now_ + Doubled(kFirstRest, standing_.failed_requests - 1, kLongestRest);
   }
   course.at = Point::kEndTurn;
@@ -282,6 +310,7 @@ void Decider::EndAction(Json outcome, const std::string& step_id, int attempt, c
         {"turn", course.turn}, {"action", course.action + 1}, {"capability", outcome.value("capability", "")}, {"step_id", step_id}};
     if (!definition_.go_on_uncertain) course.dropped = "nobody knows what became of an action before it";
   }
+  if (outcome.value("capability", "") == kAskModel) Spend(outputs);
   // Once a turn: of several in one answer the planner has learnt nothing yet.
   if (word != "error" && word != "refused") {
     CountOutcome(guard_, "");

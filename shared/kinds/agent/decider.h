@@ -63,6 +63,7 @@ class Decider {
   void ActionFinished(const StepFinishedInput& input);
   void ExtensionFinished(const StepFinishedInput& input);
   void EndAction(Json outcome, const std::string& step_id, int attempt, const Json& outputs, const std::vector<FileChange>& files = {});
+  void Spend(const Json& outputs);  // what a model took
   Json OutcomeOf(const char* outcome, const std::string& code, const std::string& message) const;
   bool Repeatable() const;
 
@@ -91,6 +92,7 @@ class Decider {
   void Resume(const InboxInput& input);
   void Stop(const InboxInput& input);
   void Resolve(const InboxInput& input);
+  void TakeFiles(const InboxInput& input);
   void Timer(const InboxInput& input);
   void Refuse(const InboxInput& input, const std::string& reason);
   void FinishStop();

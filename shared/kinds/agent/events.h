@@ -18,6 +18,7 @@ inline constexpr std::string_view kStepStarted = "step.started", kStepCompleted 
 inline constexpr std::string_view kApprovalRequested = "approval.requested", kApprovalDecided = "approval.decided";
 inline constexpr std::string_view kWoken = "session.woken", kPaused = "session.paused", kResumed = "session.resumed",
                                   kStopAsked = "session.stop_asked", kStopped = "session.stopped", kResolved = "session.resolved",
+                                  kFilesChanged = "session.files_changed", kNearLimit = "session.near_limit",
                                   kReleased = "subject.quarantine_released", kUnreadable = "session.unreadable";
 inline constexpr std::string_view kInputRefused = "input.refused";
 

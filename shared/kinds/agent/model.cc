@@ -80,6 +80,10 @@ Json ToJson(const Standing& standing) {
   PutUnlessZero(json, "requests", standing.requests);
   PutUnlessZero(json, "actions", standing.actions);
   PutUnlessZero(json, "passages", standing.passages);
+  PutUnlessZero(json, "tokens", standing.tokens);
+  PutUnlessZero(json, "micros", standing.micros);
+  if (standing.spend_since != WallTime{}) json["spend_since"] = FormatWallTime(standing.spend_since);
+  PutUnlessZero(json, "near_limit", standing.near_limit);
   PutUnlessZero(json, "turns_awake", standing.turns_awake);
   if (standing.moves_in_minute > 0) {
     json["minute"] = FormatWallTime(standing.minute);
@@ -109,6 +113,10 @@ std::optional<Standing> FindStanding(const Document& state) {
   standing.requests = NumberIn(json, "requests");
   standing.actions = NumberIn(json, "actions");
   standing.passages = NumberIn(json, "passages");
+  standing.tokens = NumberIn(json, "tokens");
+  standing.micros = NumberIn(json, "micros");
+  standing.spend_since = FindTime(json, "spend_since").value_or(WallTime{});
+  standing.near_limit = json.value("near_limit", false);
   standing.turns_awake = int(NumberIn(json, "turns_awake"));
   standing.minute = TimeIn(json, "minute");
   standing.moves_in_minute = int(NumberIn(json, "moves_in_minute"));

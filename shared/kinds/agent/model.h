@@ -40,7 +40,7 @@ inline constexpr std::string_view kEveryTimer = "every", kWakeTimer = "wake", kR
 
 // Its inputs, beside `stimulus` and `decide`.
 inline constexpr std::string_view kPauseInput = "agent.pause", kResumeInput = "agent.resume", kStopInput = "agent.stop",
-                                  kResolveInput = "agent.resolve";
+                                  kResolveInput = "agent.resolve", kFilesInput = "agent.files";
 
 // What people see of it.
 inline constexpr std::string_view kMoving = "MOVING", kResting = "RESTING", kPaused = "PAUSED", kStopping = "STOPPING",
@@ -62,8 +62,11 @@ struct Standing {
   WallTime since;
   std::optional<WallTime> wake_at;  // of a rest that ends by itself
   std::int64_t moves = 0, turns = 0, stimuli = 0, requests = 0, actions = 0, passages = 0;
-  int turns_awake = 0;  // since it last rested
-  WallTime minute;      // the minute in which moves are counted
+  std::int64_t tokens = 0, micros = 0;  // that asking models took, in its life or since spend_since
+  WallTime spend_since;
+  bool near_limit = false;  // it was said that most of them are gone
+  int turns_awake = 0;      // since it last rested
+  WallTime minute;          // the minute in which moves are counted
   int moves_in_minute = 0;
   bool look_again = false;            // the last turn did something: there may be more to do
   int failed_requests = 0;            // in a row

@@ -46,12 +46,23 @@ class Checker {
         ok = CheckEntry(work_.tasks, std::string_view(key).substr(5), value);
       } else if (key.starts_with("checkpoint:")) {
         ok = CheckCheckpoint(key.substr(11));
+      } else if (key == kWatchersKey) {
+        ok = CheckWatchers(value);
       } else if (key != kProjectKey) {
         ok = Wrong("no project has an entry \"" + key + "\"");
       }
       return ok.ok();
     });
     return ok;
+  }
+
+  static Status CheckWatchers(const Json& value) {
+    std::set<std::string> seen;
+    if (!value.is_array() || value.size() > kMostWatchers) return Wrong("\"watchers\" is no list, or too long");
+    for (const Json& one : value)
+      if (!one.is_string() || !SubjectId::Parse(one.get_ref<const std::string&>()) || !seen.insert(one).second)
+        return Wrong("of the watchers one is no session, or stands there twice: " + DumpJson(one));
+    return {};
   }
 
   // Ids are made one after the other, and nothing that has one ever goes.

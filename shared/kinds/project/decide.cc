@@ -24,6 +24,7 @@ Decided Decider::Run() {
     project_ = std::move(*project);
   }
   (this->*handler->second)();
+  WakeWatchers();
   return std::move(decided_);
 }
 

@@ -50,6 +50,7 @@ using Refusal = CommandRefusal;
 
 struct Decided {
   std::vector<EventDraft> events;
+  std::vector<OutboxRow> outbox;  // to sessions of agents that wait for a change
   Json answer = Json::object();
   std::optional<Refusal> refused;
 };

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "shared/base/utf8.h"
+#include "shared/kernel/post.h"
 #include "shared/kinds/project/agenda.h"
 #include "shared/kinds/project/forms.h"
 #include "shared/kinds/project/next_step.h"
@@ -67,12 +68,14 @@ void Decider::TakeNext() {
   next.open_tasks.resize(std::min(next.open_tasks.size(), kMostListedTaking));
   if (next.rule == "propose") {
     arguments_.Has("claim_seconds");
-    NothingElse();
     decided_.answer = ToJson(next);
+    WatchIfAsked();
+    NothingElse();
     return;
   }
   const Task task = *source_.TaskOf(next.task);
   const Json claim = NewClaim(task);
+  (void)arguments_.Flag("watch");
   NothingElse();
   decided_.answer = ToJson(next);
   if (task.status == TaskStatus::kTodo) {
@@ -81,6 +84,33 @@ void Decider::TakeNext() {
     Say(events::kClaimRenewed, {{"task_id", task.id}, {"claim", claim}});
     decided_.answer["claim"] = claim;
   }
+}
+
+// By whom it is: "run:ID", as a session of an agent says it.
+void Decider::WatchIfAsked() {
+  constexpr std::string_view kRun = "run:";
+  if (!arguments_.Flag("watch")) return;
+  const std::string session = command_.by.starts_with(kRun) ? command_.by.substr(kRun.size()) : "";
+  if (!SubjectId::Parse(session)) BadForm("take_next: watch is for sessions of agents, which take by themselves");
+  const auto watchers = Watchers(state_);
+  if (watchers.size() >= kMostWatchers || std::find(watchers.begin(), watchers.end(), session) != watchers.end()) return;
+  Say(events::kWatchAdded, {{"session", session}});
+}
+
+// What may put something there to take is heard by those who found nothing, once.
+void Decider::WakeWatchers() {
+  static const std::set<std::string_view> adds_nothing = {"create_project", "take_next",         "start_task", "renew_claim",
+                                                          "block_task",     "update_checkpoint", "link_run"};
+  if (decided_.events.empty() || adds_nothing.contains(command_.name)) return;
+  const auto watchers = Watchers(state_);
+  if (watchers.empty()) return;
+  const EventDraft last = decided_.events.back();
+  Json said = {{"event", last.type}, {"by", command_.by}, {"of", ""}};
+  for (const char* key : {"task_id", "goal_id"})
+    if (last.facts.contains(key) && said["of"] == "") said["of"] = last.facts[key];
+  for (const std::string& session : watchers)
+    if (const auto subject = SubjectId::Parse(session)) decided_.outbox.push_back(PostTo(*subject, kProjectChangedPost, said));
+  Say(events::kWatchesEnded, {{"sessions", watchers.size()}});
 }
 
 void Decider::Begin(const Task& task, const Json& claim, const std::string& resolved) {

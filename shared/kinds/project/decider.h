@@ -39,6 +39,8 @@ class Decider {
   void EditTask();
   void StartTask();
   void TakeNext();
+  void WatchIfAsked();
+  void WakeWatchers();
   void Begin(const Task& task, const Json& claim, const std::string& resolved);
   void NotReady(const Task& task, const std::vector<Reason>& against);
   void RenewClaim();

@@ -32,6 +32,7 @@ class Evolver {
     }
     project_ = std::move(*project);
     ++project_.order;
+    if (draft_.type == events::kWatchAdded || draft_.type == events::kWatchesEnded) return Watches();
     if (!Change()) return Delta::Impossible("no event of a project, or of nothing that is there: " + draft_.type);
     Delta delta;
     delta.Add(kProjectKey, ToJson(project_));
@@ -57,6 +58,17 @@ class Evolver {
     if (task == nullptr) return false;
     task->updated_at = draft_.at;
     return ChangeTask(*task);
+  }
+
+  // Those that are woken by the next change; all at once, and then nobody.
+  Delta Watches() {
+    Delta delta;
+    delta.Add(kProjectKey, ToJson(project_));
+    std::vector<std::string> watchers = Watchers(state_);
+    if (draft_.type == events::kWatchesEnded) watchers.clear();
+    if (draft_.type == events::kWatchAdded) watchers.push_back(Text(facts_, "session"));
+    delta.Add(kWatchersKey, watchers);
+    return delta;
   }
 
   Goal* GoalOf(const std::string& id) {

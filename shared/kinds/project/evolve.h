@@ -19,6 +19,7 @@ inline constexpr std::string_view kTaskAdded = "task.added", kTaskChanged = "tas
                                   kClaimRenewed = "task.claim_renewed", kClaimExpired = "task.claim_expired",
                                   kDependencyReopened = "dependency.reopened", kRunLinked = "task.run_linked", kRunEnded = "task.run_ended";
 inline constexpr std::string_view kCheckpoint = "checkpoint.updated";
+inline constexpr std::string_view kWatchAdded = "project.watch_added", kWatchesEnded = "project.watches_ended";
 inline constexpr std::string_view kRefused = "command.refused";
 }  // namespace events
 

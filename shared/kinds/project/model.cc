@@ -236,4 +236,9 @@ Work ReadWork(const Document& state) {
   return work;
 }
 
+std::vector<std::string> Watchers(const Document& state) {
+  const Json* entry = state.Find(kWatchersKey);
+  return entry == nullptr ? std::vector<std::string>() : entry->get<std::vector<std::string>>();
+}
+
 }  // namespace acl::project

@@ -4,6 +4,7 @@
 //
 //   project             name, counters, settings           task:<id>         one task
 //   goal:<id>           one goal                           checkpoint:<id>   the task's latest checkpoint
+//   watchers            who is woken by the next change
 //
 // Ids are made by the project: g1, g2 ... and t1, t2 ...; they are unique in it and mean nothing outside it.
 
@@ -24,6 +25,11 @@ inline constexpr std::string_view kProjectKey = "project";
 inline std::string GoalKey(std::string_view id) { return std::string("goal:").append(id); }
 inline std::string TaskKey(std::string_view id) { return std::string("task:").append(id); }
 inline std::string CheckpointKey(std::string_view id) { return std::string("checkpoint:").append(id); }
+
+// Sessions of agents that found nothing to take, and are woken by the next change: a list of their ids.
+inline constexpr std::string_view kWatchersKey = "watchers";
+inline constexpr std::size_t kMostWatchers = 1'000;
+std::vector<std::string> Watchers(const Document& state);
 
 // 0 (first) to 4 (last).
 inline constexpr int kMostUrgent = 0, kLeastUrgent = 4, kUsualPriority = 2;

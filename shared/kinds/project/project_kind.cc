@@ -31,6 +31,7 @@ void SetTimers(Decision& decision) {
 Decision DecisionOf(Decided decided) {
   Decision decision;
   decision.events = std::move(decided.events);
+  decision.outbox = std::move(decided.outbox);
   SetTimers(decision);
   return decision;
 }

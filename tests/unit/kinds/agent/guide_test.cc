@@ -33,7 +33,7 @@ TEST(AgentGuideTest, ItsFilesAreAgentFiles) {
     for (const Finding& finding : loaded.findings) ADD_FAILURE() << text << FormatFinding("guide", finding);
     files += loaded.definition.has_value() ? 1 : 0;
   }
-  EXPECT_EQ(files, 4);
+  EXPECT_EQ(files, 5);
   EXPECT_EQ(parts, 1);
 }
 

@@ -51,6 +51,21 @@ TEST(AgentSteeringTest, AFollowupWaitsUntilItWouldRestAndASteerComesWithTheNextT
   EXPECT_EQ(StimuliOf(agent, 3), Json::array({2}));  // the followup, when it would have rested
 }
 
+// Rules find nothing to do behind an action: what was said meanwhile is heard then, and not only when somebody says more.
+TEST(AgentSteeringTest, AFollowupIsHeardWhenTheNextLookFindsNoPlan) {
+  AgentDriver agent(
+      "agent: a\ncapabilities: ['*']\nplanner: {rules: [{when: \"length(stimuli) > 0\", actions: [{capability: do.effect}]}]}\n");
+  agent.Claim();
+  agent.Tell("one");
+  ASSERT_EQ(agent.Pump().size(), 1U);
+  agent.Tell("two");
+  agent.Finish("turn-1/action[0]", Gives());
+  agent.Run([](const StartStep&) { return Gives(); });
+  EXPECT_EQ(agent.Status(), "RESTING");
+  EXPECT_TRUE(agent.Now().waiting.empty()) << "it rests, and was not heard";
+  EXPECT_EQ(agent.Events("move.process").size(), 2U);
+}
+
 TEST(AgentSteeringTest, AnInterruptEndsTheActionThatRunsAndDropsTheOthers) {
   AgentDriver agent(kSteeredFile);
   Begin(agent, {"do.keyed", "do.effect"});
